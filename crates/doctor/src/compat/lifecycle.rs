@@ -139,14 +139,6 @@ impl Lifecycle {
             .max_by_key(|row| row.branch)
     }
 
-    /// The release of a distribution that has ended, where its row says so.
-    pub(crate) fn ended_system(&self, name: &str, version: &str) -> Option<&Release> {
-        self.operating_systems
-            .iter()
-            .find(|row| row.name == name && row.version == version)
-            .filter(|row| !row.in_support)
-    }
-
     /// The Python that has ended.
     pub(crate) fn ended_python(&self, version: &str) -> Option<&Release> {
         self.python
@@ -196,8 +188,6 @@ mod tests {
         let table = lifecycle();
         assert_eq!(table.branch(535).unwrap().in_support, Some(false));
         assert_eq!(table.branch(582).unwrap().branch, 580);
-        assert!(table.ended_system("ubuntu", "20.04").is_some());
-        assert!(table.ended_system("ubuntu", "22.04").is_none());
         assert!(table.ended_python("3.10").is_some());
         assert_eq!(table.oldest_python(), Some("3.11"));
         assert!(table.cuda_images.supported.contains(&"12.8.2".to_owned()));

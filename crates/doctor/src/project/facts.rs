@@ -46,7 +46,7 @@ pub(crate) struct ProjectFacts {
     /// How many files of other people's code are not judged.
     pub(crate) vendored_files: usize,
     /// Where examples are apart: the submodules, which tell them from vendored code.
-    examples_apart: Option<Vec<String>>,
+    pub(super) examples_apart: Option<Vec<String>>,
     pub(crate) dockerfiles: Vec<Dockerfile>,
     pub(crate) workflows: Vec<YamlFile>,
     pub(crate) other_ci: Vec<YamlFile>,
@@ -68,8 +68,8 @@ pub(crate) struct ProjectFacts {
     /// Lines that carry a suppression: (file, line) and the text.
     pub(crate) suppressions: BTreeMap<(String, u32), String>,
     pub(crate) unreadable: Vec<String>,
-    words: BTreeMap<&'static str, WordSet>,
-    names: OnceLock<Names>,
+    pub(super) words: BTreeMap<&'static str, WordSet>,
+    pub(super) names: OnceLock<Names>,
 }
 
 enum Parsed {

@@ -10,6 +10,7 @@ pub(crate) mod fix;
 mod keywords;
 mod names;
 pub(crate) mod parse;
+mod proof;
 mod report;
 pub(crate) mod rules;
 mod score;

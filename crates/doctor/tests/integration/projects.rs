@@ -356,7 +356,7 @@ fn fixtures_vendored_code_and_examples_are_counted_apart() {
     for line in [
         "apart: 1 file of inputs of tests, not judged: --include fixtures",
         "apart: 2 files of other people's code, not judged: --include vendored",
-        "apart: 1 file of examples with 1 errors and ",
+        "apart: 1 file of examples with 0 errors and ",
     ] {
         assert!(text.contains(line), "{text}");
     }
@@ -398,7 +398,13 @@ fn fixtures_vendored_code_and_examples_are_counted_apart() {
     ] {
         let report = audit(include);
         assert_eq!(errors(&report), expected, "{include:?}");
-        assert_eq!(outcome(&report), Outcome::Fail, "{include:?}");
+        // Of all these only vendored code counts as what the project ships.
+        let worst = if include.vendored {
+            Outcome::Fail
+        } else {
+            Outcome::Warn
+        };
+        assert_eq!(outcome(&report), worst, "{include:?}");
     }
     let plan = plan_fixes(
         directory.path(),
@@ -452,7 +458,8 @@ fn an_image_that_builds_somebody_elses_clone_is_not_judged_by_this_setup() {
         ("Dockerfile.own", own),
     ]);
     let found = severities(directory.path(), "DKR006");
-    assert_eq!(found, [("Dockerfile.own".to_owned(), Severity::Error)]);
+    // Whether the base image brings a list is not known.
+    assert_eq!(found, [("Dockerfile.own".to_owned(), Severity::Warning)]);
 }
 
 #[test]
@@ -496,46 +503,39 @@ fn a_proposed_list_has_blackwell_where_toolkit_and_torch_have_it() {
 }
 
 #[test]
-fn a_branch_of_the_same_owner_is_information() {
-    let workflow = "on: push\njobs:\n  a:\n    uses: lab/shared/.github/workflows/b.yml@main\n  c:\n    uses: other/thing/.github/workflows/b.yml@main\n";
-    let readme = "# x\n[docs](https://github.com/lab/x/docs) [bugs](https://github.com/lab/x/issues) https://github.com/other/thing\n";
+fn a_branch_of_others_is_an_error_where_it_gets_a_secret() {
+    let workflow = "on: push\njobs:\n  a:\n    uses: lab/shared/.github/workflows/b.yml@main\n  c:\n    uses: other/thing/.github/workflows/b.yml@main\n  d:\n    uses: third/thing/.github/workflows/b.yml@main\n    secrets: inherit\n";
+    let readme =
+        "# x\n[docs](https://github.com/lab/x/docs) [bugs](https://github.com/lab/x/issues)\n";
     let directory = small(&[("README.md", readme), (".github/workflows/a.yml", workflow)]);
-    let file = ".github/workflows/a.yml".to_owned();
-    let mut found = severities(directory.path(), "CIA004");
-    found.sort_by_key(|(_, severity)| *severity);
-    assert_eq!(
-        found,
-        [(file.clone(), Severity::Info), (file, Severity::Error)]
-    );
+    let found = severities(directory.path(), "CIA004");
+    let mut found: Vec<Severity> = found.into_iter().map(|(_, severity)| severity).collect();
+    found.sort();
+    assert_eq!(found, [Severity::Info, Severity::Warning, Severity::Error]);
 }
 
 #[test]
-fn a_header_that_the_pinned_torch_has_is_a_warning() {
+fn a_header_is_gone_for_sure_where_every_torch_that_is_named_is_without_it() {
     let source = "#include <torch/extension.h>\n#include <THC/THC.h>\n";
-    let directory = small(&[
-        ("old/Dockerfile", "FROM nvcr.io/nvidia/pytorch:21.12-py3\n"),
-        ("old/csrc/a.cu", source),
-        (
-            "image/docker/Dockerfile",
-            "FROM debian:13\nRUN pip install torch==1.1.0\n",
-        ),
-        ("image/csrc/a.cu", source),
-        ("new/Dockerfile", "FROM nvcr.io/nvidia/pytorch:25.01-py3\n"),
-        ("new/a.cu", source),
-        ("free/a.cu", source),
-    ]);
-    let mut found = severities(directory.path(), "BLD009");
-    found.sort();
-    let expected = [
-        ("free/a.cu", Severity::Error),
-        ("image/csrc/a.cu", Severity::Warning),
-        ("new/a.cu", Severity::Error),
-        ("old/csrc/a.cu", Severity::Warning),
-    ];
-    assert_eq!(
-        found,
-        expected.map(|(file, severity)| (file.to_owned(), severity))
+    let judged = |image: &str, requirements: &str| {
+        let files = [
+            ("docker/Dockerfile", image),
+            ("requirements.txt", requirements),
+            ("csrc/a.cu", source),
+        ];
+        severities(small(&files).path(), "BLD009").pop().unwrap().1
+    };
+    let (old, new) = (
+        "FROM nvcr.io/nvidia/pytorch:21.12-py3\n",
+        "FROM nvcr.io/nvidia/pytorch:25.01-py3\n",
     );
+    let pinned = "FROM debian:13\nRUN pip install torch==1.1.0\n";
+    assert_eq!(judged(new, ""), Severity::Error);
+    assert_eq!(judged("FROM debian:13\n", "torch>=2.0\n"), Severity::Error);
+    assert_eq!(judged(old, ""), Severity::Warning);
+    assert_eq!(judged(pinned, ""), Severity::Warning);
+    assert_eq!(judged(new, "torch>=1.0\n"), Severity::Warning);
+    assert_eq!(judged("FROM debian:13\n", "torch\n"), Severity::Warning);
 }
 
 #[test]
@@ -576,14 +576,20 @@ fn a_repository_of_projects_with_their_own_licences_is_not_without_one() {
 }
 
 #[test]
-fn sudo_is_wanted_where_people_develop() {
-    let image = "FROM debian:13\nRUN echo 'me ALL=(ALL) NOPASSWD:ALL' >> /etc/sudoers\n";
-    let directory = small(&[(".devcontainer/Dockerfile", image), ("Dockerfile", image)]);
+fn sudo_is_wanted_where_people_develop_and_void_where_all_are_root() {
+    let root = "FROM debian:13\nRUN echo 'me ALL=(ALL) NOPASSWD:ALL' >> /etc/sudoers\n";
+    let user = format!("{root}USER me\n");
+    let directory = small(&[
+        (".devcontainer/Dockerfile", &user),
+        ("Dockerfile", &user),
+        ("Dockerfile.root", root),
+    ]);
     let mut found = severities(directory.path(), "DKR010");
     found.sort();
     let expected = [
         (".devcontainer/Dockerfile".to_owned(), Severity::Info),
-        ("Dockerfile".to_owned(), Severity::Error),
+        ("Dockerfile".to_owned(), Severity::Warning),
+        ("Dockerfile.root".to_owned(), Severity::Info),
     ];
     assert_eq!(found, expected);
 }
@@ -708,7 +714,7 @@ fn a_template_s_branch_for_amd_is_not_cuda_code() {
 }
 
 #[test]
-fn a_function_that_the_pinned_cudnn_has_is_a_warning() {
+fn a_function_is_gone_for_sure_where_the_pinned_cudnn_is_without_it() {
     let kernel =
         "#include <cudnn.h>\nvoid f(cudnnHandle_t h) { check(cudnnSetRNNDescriptor_v6(h)); }\n";
     let judged = |images: &[&str]| {
@@ -720,6 +726,7 @@ fn a_function_that_the_pinned_cudnn_has_is_a_warning() {
     let eight = "ARG CUDNN=8\nFROM nvidia/cuda:12.0.1-cudnn${CUDNN}-devel-ubuntu22.04\n";
     let nine = "FROM nvidia/cuda:12.8.0-cudnn9-devel-ubuntu24.04\n";
     assert_eq!(judged(&[eight]), Severity::Warning);
-    assert_eq!(judged(&[eight, nine]), Severity::Error);
-    assert_eq!(judged(&[]), Severity::Error);
+    assert_eq!(judged(&[eight, nine]), Severity::Warning);
+    assert_eq!(judged(&[]), Severity::Warning);
+    assert_eq!(judged(&[nine]), Severity::Error);
 }

@@ -43,15 +43,23 @@ pub(crate) fn find_secrets(path: &str, text: &str) -> Vec<SecretPlace> {
             .take(200)
             .collect();
         let varied = tail.chars().collect::<BTreeSet<_>>().len() >= length.min(10);
-        let upper_only = prefix != "AKIA"
-            || tail
+        let alphabet = match prefix {
+            "AKIA" => tail
                 .chars()
-                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()),
+            // Letters and digits alone, as many as there are: a name of the program has words.
+            "ghp_" | "hf_" => {
+                tail.len() == length && tail.chars().all(|c| c.is_ascii_alphanumeric())
+            }
+            _ => true,
+        };
+        let mixed = length == 0 || tail.chars().any(|c| c.is_ascii_digit());
         let lower = tail.to_ascii_lowercase();
         let example = lower.contains("example") || lower.contains("xxxx");
         if tail.len() >= length
             && varied
-            && upper_only
+            && alphabet
+            && mixed
             && !example
             && (what != "a private key" || has_key_body(&text[hit.end()..]))
             && !before.is_some_and(|c| c.is_ascii_alphanumeric())
@@ -96,6 +104,11 @@ mod tests {
         assert_eq!((found.len(), found[0].line), (1, 2));
         let placeholder = format!("{}_{}", "ghp", "x".repeat(40));
         assert!(find_secrets("a.py", &placeholder).is_empty());
+        let name = format!(
+            "{}_{}",
+            "hf", "transformers_package_matches_runtime_environment"
+        );
+        assert!(find_secrets("a.py", &name).is_empty());
     }
 
     #[test]

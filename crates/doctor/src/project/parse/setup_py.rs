@@ -49,15 +49,10 @@ struct Line<'t> {
 impl SetupPy {
     /// Whether a `setup.py` builds a package: a module of a program may have the same name.
     pub(crate) fn is_build_script(text: &str) -> bool {
-        [
-            "setuptools",
-            "distutils",
-            "cpp_extension",
-            "skbuild",
-            "setup(",
-        ]
-        .iter()
-        .any(|word| text.contains(word))
+        ["setuptools", "distutils", "cpp_extension", "skbuild"]
+            .iter()
+            .any(|word| text.contains(word))
+            || text.lines().any(|line| line.starts_with("setup("))
     }
 
     pub(crate) fn parse(path: &str, text: &str) -> Self {
@@ -487,6 +482,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_module_of_that_name_is_no_build_script() {
+        assert!(SetupPy::is_build_script("setup(name='x')\n"));
+        assert!(SetupPy::is_build_script("from setuptools import setup\n"));
+        let module = "import torch\n\ndef default_setup(config, args):\n    pass\n";
+        assert!(!SetupPy::is_build_script(module));
+    }
 
     #[test]
     fn a_build_that_ends_without_a_gpu_is_seen_through_a_function_and_a_variable() {

@@ -3,10 +3,11 @@
 use warpsmith_core::Finding;
 
 use super::Check;
-use super::place::{as_info, as_warning, at};
+use super::place::{as_info, at};
 use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::parse::cmake::CmakeCommand;
 use crate::project::parse::condition::Truth;
 use crate::project::parse::python_condition;
 use crate::version::{Version, VersionRange};
@@ -206,12 +207,8 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
                 && standard < needed
                 && (*standard != 17 || *needed >= 20)
             {
-                let found = at("BLD008", &setup.path, *line, format!("-std=c++{standard} is too old for {framework}, which needs C++{needed}"), format!("-std=c++{standard}"))
-                    .hint(format!("raise it to c++{needed}, or remove the flag where the framework adds its own; or require a release below the one that raised it"));
-                findings.push(match pins_torch_with_thc(facts, &setup.path) {
-                    Some((place, pin)) => as_warning(found.because(place, pin)),
-                    None => found,
-                });
+                findings.push(at("BLD008", &setup.path, *line, format!("-std=c++{standard} is too old for {framework}, which needs C++{needed}"), format!("-std=c++{standard}"))
+                    .hint(format!("raise it to c++{needed}, or remove the flag where the framework adds its own; or require a release below the one that raised it")));
             }
         }
     }
@@ -246,83 +243,6 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
     Ok(findings)
 }
 
-/// The release of torch without THC's headers, and the month of NVIDIA's images before it.
-const WITHOUT_THC: (u64, u64) = (1, 11);
-const LAST_IMAGE_WITH_THC: (u64, u64) = (22, 2);
-
-/// Where a file's project pins a torch that still has THC's headers: the image of the nearest folder
-/// above the file, or the requirements.
-fn pins_torch_with_thc(facts: &ProjectFacts, file: &str) -> Option<(String, String)> {
-    let has_thc = |image: &str| {
-        let (name, tag) = image.rsplit_once(':')?;
-        let version = Version::parse(tag)?;
-        let numbers = (version.part(0), version.part(1));
-        if name.ends_with("nvidia/pytorch") {
-            Some(numbers <= LAST_IMAGE_WITH_THC)
-        } else {
-            Some(name.ends_with("pytorch/pytorch") && numbers < WITHOUT_THC)
-        }
-    };
-    // `docker/Dockerfile` is of the folder that `docker` lies in.
-    let folder_of = |path: &str| {
-        let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        loop {
-            let (parent, last) = folder.rsplit_once('/').unwrap_or(("", folder));
-            if !last.contains("docker") && !last.starts_with("container") {
-                break;
-            }
-            folder = parent;
-        }
-        match folder {
-            "" => String::new(),
-            folder => format!("{folder}/"),
-        }
-    };
-    let installed = |run: &str| {
-        let mut words = run.split([' ', '"', '\'', '\n', '\\']);
-        words.find_map(|word| {
-            let version = word
-                .strip_prefix("torch==")
-                .or(word.strip_prefix("pytorch=="))
-                .or(word.strip_prefix("pytorch="))?;
-            let version = Version::parse(version)?;
-            ((version.part(0), version.part(1)) < WITHOUT_THC).then(|| word.to_owned())
-        })
-    };
-    let above = facts
-        .dockerfiles
-        .iter()
-        .filter(|image| file.starts_with(&folder_of(&image.path)));
-    let nearest = above.max_by_key(|image| folder_of(&image.path).len());
-    let image = nearest.and_then(|image| {
-        image.stages.iter().find_map(|stage| {
-            if has_thc(&stage.base) == Some(true) {
-                return Some((format!("{}:{}", image.path, stage.line), stage.base.clone()));
-            }
-            let mut runs = stage.instructions.iter().filter(|i| i.keyword == "RUN");
-            runs.find_map(|run| {
-                Some((
-                    format!("{}:{}", image.path, run.line),
-                    installed(&run.arguments)?,
-                ))
-            })
-        })
-    });
-    image.or_else(|| {
-        // Every release of the database is newer.
-        let none = newest_allowed_torch(facts).is_none();
-        let demand = facts
-            .demands()
-            .find(|r| r.name == "torch" && !r.range.is_unbounded())?;
-        none.then(|| {
-            (
-                format!("{}:{}", demand.file, demand.line),
-                "torch, pinned below 1.13".to_owned(),
-            )
-        })
-    })
-}
-
 fn removed_headers(facts: &ProjectFacts) -> Judgement {
     let mut torch = false;
     let mut findings = Vec::new();
@@ -347,20 +267,10 @@ fn removed_headers(facts: &ProjectFacts) -> Judgement {
                 })
             };
             if gone && !own() {
-                let found = |message: String| {
-                    at("BLD009", &file.path, include.line, message, include.name.clone())
-                        .hint("use ATen: at::cuda::getCurrentCUDAStream, c10::cuda::CUDACachingAllocator; THC/THCAtomics.cuh still exists")
-                };
-                let message = format!("`{}` is gone from torch since 1.11", include.name);
-                findings.push(match pins_torch_with_thc(facts, &file.path) {
-                    Some((place, pin)) => as_warning(
-                        found(format!(
-                            "{message}: this compiles only with the old torch that is pinned"
-                        ))
-                        .because(place, pin),
-                    ),
-                    None => found(message),
-                });
+                findings.push(
+                    at("BLD009", &file.path, include.line, format!("`{}` is gone from torch since 1.11", include.name), include.name.clone())
+                        .hint("use ATen: at::cuda::getCurrentCUDAStream, c10::cuda::CUDACachingAllocator; THC/THCAtomics.cuh still exists"),
+                );
             }
         }
     }
@@ -404,6 +314,34 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
     Ok(findings)
 }
 
+/// Whether a `set` of CMake gives a value that somebody else's wins over: a cache entry, or one under
+/// `if(NOT …)` of the same variable.
+fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
+    let command = &commands[at];
+    if command.name != "set" {
+        return false;
+    }
+    if command.arguments.iter().any(|a| a == "CACHE") {
+        return true;
+    }
+    let mut closed = 0;
+    for outer in commands[..at].iter().rev() {
+        match outer.name.as_str() {
+            "endif" => closed += 1,
+            "if" if closed > 0 => closed -= 1,
+            "if" => {
+                let asks = |word: &str| outer.arguments.iter().any(|a| a.contains(word));
+                let own = command.arguments.first().is_some_and(|name| asks(name));
+                if asks("NOT") && own {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
     if facts.setups.is_empty() && facts.cmake.is_empty() {
         return not_applicable("neither setup.py nor CMake");
@@ -415,6 +353,9 @@ fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
     let from_cmake = facts.cmake.iter().flat_map(|(path, commands)| {
         commands
             .iter()
+            .enumerate()
+            .filter(|(n, _)| !is_default(commands, *n))
+            .map(|(_, command)| command)
             .filter(|c| {
                 matches!(
                     c.name.as_str(),
@@ -578,6 +519,7 @@ fn stable_abi(facts: &ProjectFacts) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::parse::cmake::parse_cmake;
 
     #[test]
     fn only_the_block_that_imports_torch_says_what_happens_without_it() {
@@ -588,5 +530,27 @@ mod tests {
         assert!(!goes_on_without_torch(needed));
         let other = "try:\n    from wheel.bdist_wheel import bdist_wheel\nexcept ImportError:\n    bdist_wheel = None\nimport torch\n";
         assert!(!goes_on_without_torch(other));
+    }
+
+    #[test]
+    fn a_path_that_gives_way_is_a_default() {
+        let judged = |text: &str| {
+            let facts = ProjectFacts {
+                cmake: vec![("CMakeLists.txt".into(), parse_cmake(text))],
+                ..ProjectFacts::default()
+            };
+            hard_coded_path(&facts).unwrap().len()
+        };
+        assert_eq!(judged("set(CUDA_HOME /usr/local/cuda)\n"), 1);
+        assert_eq!(
+            judged("set(CUDA_HOME /usr/local/cuda CACHE PATH \"\")\n"),
+            0
+        );
+        assert_eq!(
+            judged("if (NOT CUDA_HOME)\n set(CUDA_HOME /usr/local/cuda)\nendif()\n"),
+            0
+        );
+        let behind = "if (NOT CUDA_HOME)\nendif()\nset(CUDA_HOME /usr/local/cuda)\n";
+        assert_eq!(judged(behind), 1);
     }
 }

@@ -246,7 +246,7 @@ fn unpinned_actions(facts: &ProjectFacts) -> Judgement {
 }
 
 /// Who owns the project on GitHub, as its README has it: the owner that it names most.
-fn owner(facts: &ProjectFacts) -> Option<String> {
+pub(in crate::project) fn owner(facts: &ProjectFacts) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for line in &facts.readme()?.lines {
         for rest in line.split("github.com/").skip(1) {

@@ -237,19 +237,21 @@ fn ended_base(file: &str, line: u32, base: &str) -> Option<Finding> {
             Some(_) => "use the same CUDA on ubuntu22.04 or ubuntu24.04",
             None => "use a release that still gets fixes",
         };
-        let ended = found(
-            format!(
-                "the base system is at its end of life: {} {} has had no fixes since {}",
-                system.name, system.version, system.end
-            ),
-            hint,
-        );
-        // Long-term support of the community still fixes what matters.
-        let extended = system
+        let name = format!("{} {}", system.name, system.version);
+        // Debian's long-term support is free; what others sell does not reach an image by itself.
+        let community = system
             .extended_end
             .as_deref()
-            .is_some_and(|end| system.name == "debian" && end > lifecycle().as_of.as_str());
-        return Some(if extended { as_info(ended) } else { ended });
+            .filter(|_| system.name == "debian");
+        if let Some(end) = community.filter(|end| *end > lifecycle().as_of.as_str()) {
+            let message =
+                format!("the base system gets long-term support alone: {name} until {end}");
+            return Some(as_info(found(message, hint)));
+        }
+        let end = community.unwrap_or(&system.end);
+        let message =
+            format!("the base system is at its end of life: {name} has had no fixes since {end}");
+        return Some(found(message, hint));
     }
     if let Some(python) = image_eol::ended_python(base) {
         let message = format!(
@@ -274,7 +276,7 @@ fn ended_base(file: &str, line: u32, base: &str) -> Option<Finding> {
 }
 
 /// `RUN` commands that compile the project itself.
-fn compiles(words: &[String]) -> bool {
+pub(in crate::project) fn compiles(words: &[String]) -> bool {
     let text = words.join(" ");
     (text.contains("setup.py")
         && ["build", "install", "bdist", "develop"]
@@ -513,6 +515,10 @@ fn secret_or_sudo(facts: &ProjectFacts) -> Judgement {
     ];
     each(facts, |file| {
         let mut findings = Vec::new();
+        let drops_root = file.stages.iter().flat_map(|s| &s.instructions).any(|i| {
+            let user = i.arguments.trim().split(':').next();
+            i.keyword == "USER" && !matches!(user, Some("root" | "0"))
+        });
         for stage in &file.stages {
             for i in &stage.instructions {
                 if i.keyword == "RUN"
@@ -526,8 +532,8 @@ fn secret_or_sudo(facts: &ProjectFacts) -> Judgement {
                         "NOPASSWD",
                     )
                     .hint("install at build time as root, and drop sudo from the image");
-                    // Whoever develops in a container installs things there.
-                    findings.push(if file.path.contains("devcontainer") {
+                    // Whoever develops in a container installs things there; who stays root needs no sudo.
+                    findings.push(if file.path.contains("devcontainer") || !drops_root {
                         as_info(found)
                     } else {
                         found

@@ -8,6 +8,7 @@ use super::Check;
 use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::ProjectFacts;
+use crate::project::proof::speaks_of_a_licence;
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
@@ -92,7 +93,7 @@ fn asks_for_cuda(facts: &ProjectFacts) -> bool {
 }
 
 /// CUDA versions that the user documentation names: file, line, version.
-pub(super) fn documented_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
+pub(in crate::project) fn documented_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
     let mut found = Vec::new();
     for document in facts.readme().into_iter() {
         for (number, line) in document.lower() {
@@ -312,11 +313,15 @@ fn licence(facts: &ProjectFacts) -> Judgement {
                 .hint("say in the README which licence is for what"),
             ))
         }
-        None => one(
-            finding("DOC005", "there is no licence file: nobody may use this")
+        None => {
+            let message = match speaks_of_a_licence(facts) {
+                Some(path) => format!("there is no licence file; `{path}` speaks of a licence"),
+                None => "there is no licence file: nobody may use this".to_owned(),
+            };
+            one(finding("DOC005", message)
                 .because("LICENSE", "absent")
-                .hint("choose a licence and add its text as LICENSE"),
-        ),
+                .hint("choose a licence and add its text as LICENSE"))
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use crate::compat::{Release, lifecycle};
 use crate::project::rules::cuda_of_image;
 
 /// Debian's and Ubuntu's names in tags, with the release that they mean.
-const CODENAMES: [(&str, &str, &str); 12] = [
+const CODENAMES: [(&str, &str, &str); 15] = [
+    ("jammy", "ubuntu", "22.04"),
+    ("noble", "ubuntu", "24.04"),
+    ("trixie", "debian", "13"),
     ("stretch", "debian", "9"),
     ("buster", "debian", "10"),
     ("bullseye", "debian", "11"),
@@ -31,29 +34,48 @@ fn words(image: &str) -> impl Iterator<Item = &str> {
 
 /// The distribution of an image that has ended.
 pub(super) fn ended_system(image: &str) -> Option<&'static Release> {
-    let bare = image.split('@').next().unwrap_or(image);
-    let named = lifecycle()
-        .operating_systems
+    system_of(image).filter(|row| !row.in_support)
+}
+
+/// Names that a path may call a release by: `18.04`, `1804`, `bionic`, `debian10`.
+pub(in crate::project) fn names_of(release: &Release) -> Vec<String> {
+    let (name, version) = (release.name.as_str(), release.version.as_str());
+    let mut names = vec![format!("{name}{version}"), format!("{name}-{version}")];
+    if version.contains('.') {
+        names.push(version.to_owned());
+        names.push(format!("{name}{}", version.replace('.', "")));
+    }
+    let codes = CODENAMES
         .iter()
-        .filter(|row| !row.in_support)
-        .find(|row| {
-            // `ubuntu20.04` in a tag, `ubuntu:20.04` as the image itself.
-            let joined = format!("{}{}", row.name, row.version);
-            let last = bare.rsplit('/').next().unwrap_or(bare);
-            let itself = last.split_once(':').is_some_and(|(name, tag)| {
-                name == row.name
-                    && (tag == row.version
-                        || tag
-                            .strip_prefix(row.version.as_str())
-                            .is_some_and(|rest| rest.starts_with(['.', '-'])))
-            });
-            itself || words(bare).any(|word| word == joined)
+        .filter(|(_, n, v)| *n == name && *v == version);
+    names.extend(codes.map(|(code, ..)| (*code).to_owned()));
+    names
+}
+
+/// The distribution that an image's name and tag tell.
+pub(in crate::project) fn system_of(image: &str) -> Option<&'static Release> {
+    let bare = image.split('@').next().unwrap_or(image);
+    let systems = &lifecycle().operating_systems;
+    let named = systems.iter().find(|row| {
+        // `ubuntu20.04` in a tag, `ubuntu:20.04` as the image itself.
+        let joined = format!("{}{}", row.name, row.version);
+        let last = bare.rsplit('/').next().unwrap_or(bare);
+        let itself = last.split_once(':').is_some_and(|(name, tag)| {
+            name == row.name
+                && (tag == row.version
+                    || tag
+                        .strip_prefix(row.version.as_str())
+                        .is_some_and(|rest| rest.starts_with(['.', '-'])))
         });
+        itself || words(bare).any(|word| word == joined)
+    });
     named.or_else(|| {
         let (_, name, version) = CODENAMES.iter().find(|(code, ..)| {
             words(bare).any(|word| word == *code) || bare.contains(&format!("/{code}"))
         })?;
-        lifecycle().ended_system(name, version)
+        systems
+            .iter()
+            .find(|row| row.name == *name && row.version == *version)
     })
 }
 

@@ -16,10 +16,15 @@ mod source;
 use warpsmith_core::{RuleResult, Verdict};
 
 use super::facts::ProjectFacts;
+use super::proof;
 use crate::conclude::{Judgement, verdict};
 
 pub(crate) use architectures::{arch_lists, cuda_of_image, pinned_cuda};
 pub(crate) use build::newest_allowed_torch;
+pub(super) use ci::owner;
+pub(super) use container::compiles;
+pub(super) use docs::documented_cuda;
+pub(super) use image_eol::{names_of, system_of};
 
 pub(crate) type Check = (&'static str, fn(&ProjectFacts) -> Judgement);
 
@@ -59,6 +64,11 @@ pub(crate) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
         };
         if let Some(why) = missing_input(facts, &result.code).filter(|_| quiet) {
             result.verdict = Verdict::Unknown(why);
+        }
+        if let Verdict::Found(found) = &mut result.verdict {
+            for finding in found {
+                *finding = proof::settle(facts, finding.clone());
+            }
         }
     }
     results

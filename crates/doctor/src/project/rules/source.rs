@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use warpsmith_core::{Certainty, Finding};
 
 use super::Check;
-use super::place::{as_info, as_warning, at};
+use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::names::Names;
@@ -350,11 +350,8 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
             .iter()
             .filter(|m| GONE_BEFORE_THE_TABLE.contains(&m.name.as_str()))
             .map(|m| {
-                (
-                    m,
-                    "CUDA 11.7 and every version since do not declare it".to_owned(),
-                    None,
-                )
+                let why = "CUDA 11.7 and every version since do not declare it";
+                (m, why.to_owned())
             });
         let later = file.removed.iter().filter_map(|m| {
             let function = api(&m.name)?;
@@ -365,48 +362,23 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
             };
             // `_v2` names became the plain ones: the plain name is what people write.
             let spelling = m.name.ends_with("_v2");
-            let pin = (function.library == "cudnn")
-                .then(|| pins_cudnn_below(facts, version))
-                .flatten();
-            (!spelling).then(|| (m, format!("{product} {version} removed it"), pin))
+            (!spelling).then(|| (m, format!("{product} {version} removed it")))
         });
         early
             .chain(later)
-            .filter(|(m, ..)| !names.defines(&m.name))
-            .map(|(m, why, pin)| {
-                let found = at(
+            .filter(|(m, _)| !names.defines(&m.name))
+            .map(|(m, why)| {
+                at(
                     "SRC008",
                     &file.path,
                     m.line,
                     format!("{} does not compile any more: {why}", m.name),
                     m.name.clone(),
                 )
-                .hint(replacement(&m.name));
-                match pin {
-                    Some((place, image)) => as_warning(found.because(place, image)),
-                    None => found,
-                }
+                .hint(replacement(&m.name))
             })
             .collect()
     })
-}
-
-/// The first image that names a cuDNN, where all that do name one below the major of `version`:
-/// there the function still compiles.
-fn pins_cudnn_below(facts: &ProjectFacts, version: &str) -> Option<(String, String)> {
-    let limit: u32 = version.split('.').next()?.parse().ok()?;
-    let major = |base: &str| -> Option<u32> {
-        let (_, behind) = base.split_once("-cudnn")?;
-        let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
-    let stages = || {
-        let images = facts.dockerfiles.iter();
-        images.flat_map(|image| image.stages.iter().map(move |stage| (image, stage)))
-    };
-    let newer = stages().any(|(_, stage)| major(&stage.base).is_some_and(|m| m >= limit));
-    let (image, stage) = stages().find(|(_, stage)| major(&stage.base).is_some())?;
-    (!newer).then(|| (format!("{}:{}", image.path, stage.line), stage.base.clone()))
 }
 
 /// What took the place of a removed function.
