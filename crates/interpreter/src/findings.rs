@@ -14,6 +14,8 @@ pub(super) enum Fault {
     Expectation(u32),
     ZeroDivisor,
     Endless,
+    /// The sine, cosine or tangent of more than a device's own function takes.
+    LargeAngle,
     /// Two threads store different values to one scalar.
     RacingStores,
     /// A thread reads what another writes, or writes what another updates.
@@ -72,6 +74,16 @@ impl Faults {
                 self.by_place.insert((line, fault), struck);
             }
         }
+    }
+
+    /// Adds a fault of which it is not known which threads it struck.
+    pub(super) fn add_unnamed(&mut self, line: u32, fault: Fault) {
+        let struck = Struck {
+            thread: 0,
+            detail: "in some thread on the device".to_owned(),
+            count: 0,
+        };
+        self.by_place.insert((line, fault), struck);
     }
 
     /// Adds the faults of another worker; which of two came first does not show.
@@ -138,6 +150,12 @@ impl Faults {
                         "a loop did not end".to_owned(),
                         "see that its condition becomes false",
                     ),
+                    Fault::LargeAngle => (
+                        "K103",
+                        "an angle is larger than 2^30, which Vulkan kernels do not support"
+                            .to_owned(),
+                        "reduce the angle, or run with `--device cpu`",
+                    ),
                     Fault::RacingStores => (
                         "K108",
                         "threads store different values to one element".to_owned(),
@@ -161,6 +179,7 @@ impl Faults {
                 };
                 let mut finding = Finding::new(code, severity, message).hint(hint);
                 let threads = match struck.count {
+                    0 => struck.detail,
                     1 => format!("thread {}: {}", struck.thread, struck.detail),
                     n => format!("{n} threads, first {}: {}", struck.thread, struck.detail),
                 };

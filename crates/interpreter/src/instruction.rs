@@ -7,8 +7,8 @@ use super::factorisation::Factorisation;
 use super::lanes::Cell;
 use super::noise::Noise;
 use super::object::Question;
-use warpsmith_compiler::Scalar;
 use warpsmith_compiler::ir::Comparison;
+use warpsmith_compiler::{Scalar, TypeId};
 
 /// An operation on two scalars of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,8 @@ pub(super) struct Location {
     /// What to add to the column, where an index is only known to the lane.
     pub(super) offset: Option<Cell>,
     pub(super) space: Space,
+    /// What the buffer's elements are.
+    pub(super) element_type: TypeId,
 }
 
 /// One instruction.
@@ -372,4 +374,42 @@ pub(super) enum Instruction {
     Label {
         label: u32,
     },
+}
+
+impl Instruction {
+    /// Whether its results are the same wherever floats are rounded as IEEE 754 says.
+    pub(super) fn rounds_alike(&self) -> bool {
+        match self {
+            Self::Unary { op, ty, .. } => {
+                !ty.is_float()
+                    || matches!(
+                        op,
+                        Unary::Neg
+                            | Unary::Abs
+                            | Unary::Sign
+                            | Unary::Step
+                            | Unary::NonZero
+                            | Unary::Sqrt
+                            | Unary::Length
+                            | Unary::Floor
+                            | Unary::Ceil
+                            | Unary::Round
+                            | Unary::Rint
+                            | Unary::Trunc
+                            | Unary::Frac
+                    )
+            }
+            Self::Binary { op, .. } => !matches!(op, Binary::Pow | Binary::Atan2),
+            // Sums of floats that threads add to depend on their order.
+            Self::Atomic { update, ty, .. } => {
+                let sums = matches!(update, Update::Binary(Binary::Add | Binary::Sub));
+                !(sums && ty.is_float())
+            }
+            Self::Factor { .. }
+            | Self::Noise { .. }
+            | Self::Poisson { .. }
+            | Self::Dense { .. } => false,
+            _ => true,
+        }
+    }
 }

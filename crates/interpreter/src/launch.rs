@@ -6,13 +6,15 @@ use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
 use super::argument::{Argument, ArgumentError, ArrayArgument};
-use super::findings::{Observations, at_line};
+use super::findings::{Fault, Faults, Observations, at_line};
+use super::instruction::Instruction;
 use super::lanes::{Cell, LANES};
 use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout};
 use super::machine::Machine;
 use super::memory::Buffer;
 use super::object::Objects;
 use super::plan::{Program, number_bits, plan};
+use super::spirv::{self, Spirv, SpirvTarget};
 use warpsmith_compiler::ir::{FunctionKind, Module, Number};
 use warpsmith_compiler::{Scalar, Type, TypeId};
 
@@ -206,6 +208,60 @@ impl<'m> Interpreter<'m> {
         self.plan.program.code.len()
     }
 
+    /// The kernel as SPIR-V.
+    ///
+    /// # Errors
+    /// A finding that names what Vulkan kernels do not support.
+    pub fn spirv(&self, target: SpirvTarget) -> Result<Spirv, Vec<Finding>> {
+        spirv::write(self.module, &self.plan.program, target)
+    }
+
+    /// Whether every device that rounds as IEEE 754 says gives the same bits: all numbers are whole or come
+    /// of + − × ÷ √, and no sum of floats depends on the order of threads.
+    pub fn rounds_alike(&self) -> bool {
+        self.plan.program.code.iter().all(Instruction::rounds_alike)
+    }
+
+    pub(super) fn parts(&self) -> (&'m Module, &Program) {
+        (self.module, &self.plan.program)
+    }
+
+    /// The number of threads and what a launch gives them; no memory is taken for arrays.
+    pub(super) fn bindings(
+        &self,
+        dim: &[usize],
+        arguments: &[Argument],
+    ) -> Result<(usize, Bindings), ArgumentError> {
+        let threads = self.threads(dim)?;
+        Ok((threads, self.bind(dim, arguments, false)?))
+    }
+
+    /// What went wrong in some thread at an instruction of the program.
+    pub(super) fn fault_at(&self, at: usize) -> Finding {
+        let program = &self.plan.program;
+        let mut faults = Faults::default();
+        let fault = match program.code.get(at) {
+            Some(Instruction::Binary { ty, .. }) if !ty.is_float() => Fault::ZeroDivisor,
+            Some(
+                Instruction::LoopNext { .. }
+                | Instruction::LoopExit
+                | Instruction::Binary { .. }
+                | Instruction::Atomic { .. }
+                | Instruction::CompareExchange { .. },
+            ) => Fault::Endless,
+            Some(Instruction::Expect { message, .. }) => Fault::Expectation(*message),
+            Some(
+                Instruction::CheckMarked { variable } | Instruction::CheckChosen { variable, .. },
+            ) => Fault::Unassigned(*variable),
+            Some(Instruction::Unary { .. }) => Fault::LargeAngle,
+            _ => Fault::OutOfBounds,
+        };
+        let line = program.lines.get(at).copied().unwrap_or(u32::MAX);
+        faults.add_unnamed(line, fault);
+        let (mut own, _) = faults.into_findings(self.module, &program.marks, &program.messages);
+        own.swap_remove(0)
+    }
+
     /// The names and types of the kernel's parameters.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, TypeId)> {
         self.plan
@@ -221,7 +277,7 @@ impl<'m> Interpreter<'m> {
     /// Arguments or a grid that do not fit the kernel.
     pub fn run(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Outcome, ArgumentError> {
         let threads = self.threads(dim)?;
-        let mut bindings = self.bind(dim, arguments)?;
+        let mut bindings = self.bind(dim, arguments, true)?;
         let program = &self.plan.program;
         let ordered = program.ordered
             || shares_memory(arguments)
@@ -302,7 +358,13 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    fn bind(&self, dim: &[usize], arguments: &[Argument]) -> Result<Bindings, ArgumentError> {
+    /// Lays out the arguments; without `memory`, none is taken for arrays.
+    fn bind(
+        &self,
+        dim: &[usize],
+        arguments: &[Argument],
+        memory: bool,
+    ) -> Result<Bindings, ArgumentError> {
         let expected = self.plan.program.parameters.len();
         if arguments.len() != expected {
             return Err(ArgumentError::Count {
@@ -331,9 +393,10 @@ impl<'m> Interpreter<'m> {
             .enumerate()
         {
             let buffer = bindings.buffers.len();
-            bindings.use_next = match shares {
-                true => (true, true),
-                false => self.uses(n, parameter.ty),
+            bindings.use_next = match (memory, shares) {
+                (false, _) => (false, false),
+                (true, true) => (true, true),
+                (true, false) => self.uses(n, parameter.ty),
             };
             self.bind_value(
                 &mut bindings,
@@ -350,7 +413,7 @@ impl<'m> Interpreter<'m> {
             bindings.arrays.push(array);
         }
         bindings.first_own = bindings.buffers.len();
-        for own in &self.plan.program.own_arrays {
+        for own in self.plan.program.own_arrays.iter().filter(|_| memory) {
             let bytes = vec![0; own.count() * own.layout.bytes * LANES];
             bindings
                 .buffers

@@ -32,6 +32,7 @@ mod plan;
 mod races;
 mod random;
 mod special;
+mod spirv;
 mod text;
 
 pub use argument::{Argument, ArgumentError, ArrayArgument};
@@ -41,3 +42,4 @@ pub use launch::{Interpreter, Outcome, Plan};
 pub use mesh::Mesh;
 pub use object::{Object, Objects};
 pub use random::random_arguments;
+pub use spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};

@@ -96,6 +96,7 @@ impl<'m> Builder<'m> {
                 column: 0,
                 offset: None,
                 element: cells,
+                element_type: frame.value_type(self, array),
             };
             self.note_read(at, false);
             if usage == Use::Writes {

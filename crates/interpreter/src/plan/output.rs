@@ -148,6 +148,7 @@ impl<'m> Builder<'m> {
                 column: 0,
                 offset: None,
                 space: Space::Value,
+                element_type: warpsmith_compiler::TypeId::scalar(ty),
             },
             false,
         );

@@ -44,6 +44,9 @@ impl<'m> Builder<'m> {
         for (cell, index) in cells.iter_mut().zip(indices) {
             *cell = self.index_of(frame, *index)?;
         }
+        let array_type = frame.value_type(self, array);
+        let element_type =
+            (self.module.types.array_parts(array_type)).map_or(array_type, |(element, _)| element);
         *own = !frame.coordinates.is_empty() && frame.coordinates == indices;
         let rank = indices.len() as u8;
         let dst = self.cells_for(1);
@@ -73,6 +76,7 @@ impl<'m> Builder<'m> {
             column: 0,
             offset: None,
             space: Space::Value,
+            element_type,
         })
     }
 

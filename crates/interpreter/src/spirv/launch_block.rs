@@ -1,0 +1,134 @@
+//! What a launch gives a kernel: one block of 64-bit words, and the arrays of its arguments.
+//!
+//! The block: a zero, the address of two status words, the number of threads, the grid, two ones, the number of arrays, the value of each
+//! scalar parameter and the description of each array, then two addresses for each buffer.
+
+use super::emitter::{
+    DIM_WORD, FIRST_OWN_WORD, HEADER_WORDS, ONE_WORDS, STATUS_WORD, THREADS_WORD, slots,
+};
+use crate::argument::{Argument, ArgumentError, ArrayArgument};
+use crate::launch::Interpreter;
+use std::collections::HashMap;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::{Type, TypeId};
+use warpsmith_core::Finding;
+
+/// Where an array lies on the device; 0 where it has no gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferAddresses {
+    /// Its elements.
+    pub values: u64,
+    /// Their gradients.
+    pub gradients: u64,
+}
+
+/// A launch that is ready but for its addresses.
+#[derive(Clone, Debug)]
+pub struct LaunchBlock {
+    words: Vec<u64>,
+    threads: u32,
+    own: Vec<usize>,
+}
+
+impl LaunchBlock {
+    /// Checks the arguments and lays them out.
+    ///
+    /// # Errors
+    /// Arguments or a grid that do not fit the kernel.
+    pub fn new(
+        interpreter: &Interpreter<'_>,
+        dim: &[usize],
+        arguments: &[Argument],
+    ) -> Result<Self, ArgumentError> {
+        let (module, program) = interpreter.parts();
+        let (threads, bindings) = interpreter.bindings(dim, arguments)?;
+        let mut words = vec![0; HEADER_WORDS];
+        words[THREADS_WORD] = threads as u64;
+        words[FIRST_OWN_WORD] = bindings.first_own as u64;
+        for one in ONE_WORDS {
+            words[one] = 1;
+        }
+        for axis in 0..4 {
+            words[DIM_WORD + axis] = dim.get(axis).copied().unwrap_or(1) as u64;
+        }
+        let values: HashMap<u32, u64> = (bindings.parameters)
+            .into_iter()
+            .map(|(cell, _, bits)| (cell.0, bits))
+            .collect();
+        for (cell, _) in slots(module, program) {
+            words.push(values.get(&cell.0).copied().unwrap_or(0));
+        }
+        Ok(Self {
+            words,
+            threads: threads as u32,
+            own: (program.own_arrays.iter())
+                .map(|own| (threads * own.count()).saturating_mul(own.layout.bytes))
+                .collect(),
+        })
+    }
+
+    /// How many threads are launched.
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// Bytes of each buffer that threads have arrays of their own in; each is needed twice, for values and
+    /// for gradients.
+    pub fn own_buffers(&self) -> &[usize] {
+        &self.own
+    }
+
+    /// The bytes of the block. `status` is the address of two words that hold [`u32::MAX`]; `buffers` are
+    /// the arguments' arrays in the order of [`LaunchBlock::arrays`], then those of
+    /// [`LaunchBlock::own_buffers`].
+    pub fn bytes(&self, status: u64, buffers: &[BufferAddresses]) -> Vec<u8> {
+        let mut words = self.words.clone();
+        words[STATUS_WORD] = status;
+        // One at least: a thread without an array looks there too.
+        let none = [BufferAddresses::default()];
+        let buffers = if buffers.is_empty() { &none } else { buffers };
+        for buffer in buffers {
+            words.extend([buffer.values, buffer.gradients]);
+        }
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The arrays among the arguments, in the order of their buffers.
+    pub fn arrays<'a>(
+        module: &Module,
+        arguments: &'a mut [Argument],
+    ) -> Vec<&'a mut ArrayArgument> {
+        let mut arrays = Vec::new();
+        let types: Vec<TypeId> = module.kernel.parameters().map(|(_, var)| var.ty).collect();
+        for (ty, argument) in types.into_iter().zip(arguments) {
+            collect(module, ty, argument, &mut arrays);
+        }
+        arrays
+    }
+
+    /// What the two status words say after a run; empty if nothing went wrong.
+    pub fn findings(interpreter: &Interpreter<'_>, status: [u32; 2]) -> Vec<Finding> {
+        let places = status.into_iter().filter(|word| *word != u32::MAX);
+        places
+            .map(|word| interpreter.fault_at(word.saturating_sub(1) as usize))
+            .collect()
+    }
+}
+
+fn collect<'a>(
+    module: &Module,
+    ty: TypeId,
+    argument: &'a mut Argument,
+    arrays: &mut Vec<&'a mut ArrayArgument>,
+) {
+    match (module.types.get(ty), argument) {
+        (Type::Array { .. }, Argument::Array(array)) => arrays.push(array),
+        (Type::Struct(id), Argument::Struct(values)) => {
+            let fields = &module.types.struct_def(id).fields;
+            for (field, value) in fields.iter().zip(values) {
+                collect(module, field.ty, value, arrays);
+            }
+        }
+        _ => {}
+    }
+}

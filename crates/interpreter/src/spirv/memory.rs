@@ -1,0 +1,342 @@
+//! Indices and memory: arrays by 64-bit address, every index checked.
+
+use super::emitter::{Emitted, Emitter, ZERO_WORD, kind};
+use super::opcode::{Op, storage};
+use super::writer::{Id, Kind};
+use crate::instruction::{BufferAt, Instruction, Location, Space};
+use crate::lanes::Cell;
+use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_compiler::Scalar;
+use warpsmith_compiler::ir::Comparison;
+
+/// The type that a scalar has in memory.
+pub(super) fn stored(scalar: Scalar) -> Kind {
+    match scalar {
+        Scalar::Bool | Scalar::I8 | Scalar::U8 => Kind::U8,
+        Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::BF16 => Kind::U16,
+        Scalar::I64 | Scalar::U64 | Scalar::F64 => Kind::U64,
+        _ => Kind::U32,
+    }
+}
+
+/// Where a scalar lies, and whether the thread may touch it.
+pub(super) struct Place {
+    pub(super) address: Id,
+    pub(super) allowed: Id,
+}
+
+impl Emitter<'_> {
+    /// Writes an instruction about memory or indices; false if it is none.
+    pub(super) fn memory(&mut self, instruction: &Instruction) -> Emitted<bool> {
+        match *instruction {
+            Instruction::Component { dst, index, len } => {
+                let index = self.read(index, Kind::U32);
+                let size = self.w.u32(len);
+                let index = self.checked(index, size);
+                self.write(dst, Kind::U32, index);
+            }
+            Instruction::AddressParam {
+                param,
+                rank,
+                indices,
+                dst,
+            } => {
+                let words = self.arrays[&param].clone();
+                let zero = self.w.u32(0);
+                let element = self.element(&words, zero, rank, indices);
+                self.write(dst, Kind::U32, element);
+            }
+            Instruction::Address {
+                array,
+                rank,
+                indices,
+                dst,
+                buffer,
+            } => {
+                let words: Vec<Id> = (0..crate::layout::ARRAY_LEAVES)
+                    .map(|n| self.read(array.at(n), Kind::U32))
+                    .collect();
+                let element = self.element(&words, words[1], rank, indices);
+                self.write(dst, Kind::U32, element);
+                self.write(buffer, Kind::U32, words[0]);
+            }
+            Instruction::ViewIndex { array, axis, index } => {
+                self.view_index(array, usize::from(axis), index);
+            }
+            Instruction::ViewSlice { array, axis, slice } => {
+                self.view_slice(array, usize::from(axis), slice);
+            }
+            Instruction::Load { ty, dst, from } => {
+                let place = self.place(from, ty);
+                let value = self.load_scalar(ty, &place);
+                self.put(dst, ty, value);
+            }
+            Instruction::Store { ty, src, to } => {
+                let place = self.place(to, ty);
+                let value = self.get(src, ty);
+                let value = self.as_stored(ty, value);
+                let merge = self.open_plain(place.allowed);
+                let pointer = self.pointer_to(stored(ty), place.address);
+                let aligned = stored(ty).bytes();
+                // 2: the alignment follows.
+                self.w.act(Op::Store, &[pointer, value, 2, aligned]);
+                self.close_plain(merge);
+            }
+            Instruction::Atomic {
+                update,
+                ty,
+                dst,
+                src,
+                at,
+                observed,
+            } => {
+                let place = self.place(at, ty);
+                let value = self.get(src, ty);
+                let old = self.update(update, ty, &place, value)?;
+                if observed {
+                    self.put(dst, ty, old);
+                }
+            }
+            Instruction::CompareExchange {
+                ty,
+                dst,
+                expected,
+                src,
+                at,
+            } => {
+                let place = self.place(at, ty);
+                let (expected, value) = (self.get(expected, ty), self.get(src, ty));
+                let old = self.replace(ty, &place, |emitter, old| {
+                    let same = emitter.compare(Comparison::Equal, ty, old, expected);
+                    Ok(emitter.select(kind(ty), same, value, old))
+                })?;
+                self.put(dst, ty, old);
+            }
+            Instruction::LowerBound {
+                ty,
+                dst,
+                array,
+                begin,
+                end,
+                value,
+            } => self.lower_bound(ty, dst, array, (begin, end), value),
+            Instruction::Allocate { entry, array } => self.allocate(entry, array)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A pointer to an address.
+    pub(super) fn pointer_to(&mut self, to: Kind, address: Id) -> Id {
+        let ty = self.w.pointer(storage::PHYSICAL_STORAGE_BUFFER, to);
+        self.w.typed(Op::ConvertUToPtr, ty, &[address])
+    }
+
+    pub(super) fn load_at(&mut self, kind: Kind, address: Id) -> Id {
+        let pointer = self.pointer_to(kind, address);
+        self.w.value(Op::Load, kind, &[pointer, 2, kind.bytes()])
+    }
+
+    /// The address of a buffer's values (space 0) or gradients (1), from the launch block.
+    pub(super) fn buffer_address(&mut self, buffer: Id, space: u64) -> Id {
+        let wide = self.w.value(Op::UConvert, Kind::U64, &[buffer]);
+        let size = self.w.u64(16);
+        let offset = self.w.value(Op::IMul, Kind::U64, &[wide, size]);
+        let start = self.w.u64(self.table as u64 + 8 * space);
+        let start = self.w.value(Op::IAdd, Kind::U64, &[self.block, start]);
+        let address = self.w.value(Op::IAdd, Kind::U64, &[start, offset]);
+        self.load_at(Kind::U64, address)
+    }
+
+    /// An index counted from the end if it is negative; out of range is a fault.
+    fn checked(&mut self, index: Id, size: Id) -> Id {
+        let zero = self.w.u32(0);
+        let negative = self.w.value(Op::SLessThan, Kind::Bool, &[index, zero]);
+        let from_end = self.w.value(Op::IAdd, Kind::U32, &[index, size]);
+        let index = self.select(Kind::U32, negative, from_end, index);
+        let outside = self
+            .w
+            .value(Op::UGreaterThanEqual, Kind::Bool, &[index, size]);
+        self.fault(outside);
+        index
+    }
+
+    fn element(&mut self, words: &[Id], first: Id, rank: u8, indices: [Cell; 4]) -> Id {
+        let zero = self.w.u32(0);
+        let absent = self.w.value(Op::SLessThan, Kind::Bool, &[words[0], zero]);
+        self.fault(absent);
+        let mut element = first;
+        for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
+            let index = self.read(*index, Kind::U32);
+            let index = self.checked(index, words[ARRAY_SHAPE + axis]);
+            let stride = words[ARRAY_STRIDES + axis];
+            let step = self.w.value(Op::IMul, Kind::U32, &[index, stride]);
+            element = self.w.value(Op::IAdd, Kind::U32, &[element, step]);
+        }
+        element
+    }
+
+    fn view_index(&mut self, array: Cell, axis: usize, index: Cell) {
+        let index = self.read(index, Kind::U32);
+        let size = self.read(array.at(ARRAY_SHAPE + axis), Kind::U32);
+        let index = self.checked(index, size);
+        let stride = self.read(array.at(ARRAY_STRIDES + axis), Kind::U32);
+        let step = self.w.value(Op::IMul, Kind::U32, &[index, stride]);
+        let base = self.read(array.at(1), Kind::U32);
+        let base = self.w.value(Op::IAdd, Kind::U32, &[base, step]);
+        self.write(array.at(1), Kind::U32, base);
+        for start in [ARRAY_SHAPE, ARRAY_STRIDES] {
+            for n in axis..4 {
+                let next = if n < 3 {
+                    self.read(array.at(start + n + 1), Kind::U32)
+                } else {
+                    self.w.u32(0)
+                };
+                self.write(array.at(start + n), Kind::U32, next);
+            }
+        }
+    }
+
+    fn view_slice(&mut self, array: Cell, axis: usize, slice: Cell) {
+        let long = |emitter: &mut Self, cell: Cell| {
+            let word = emitter.read(cell, Kind::U32);
+            (emitter.w).value(Op::SConvert, Kind::U64, &[word])
+        };
+        let [start, stop, step] = [0, 1, 2].map(|n| long(self, slice.at(n)));
+        let size = long(self, array.at(ARRAY_SHAPE + axis));
+        let (zero, one, minus) = (self.w.u64(0), self.w.u64(1), self.w.u64(u64::MAX));
+        let back = self.w.value(Op::SLessThan, Kind::Bool, &[step, zero]);
+        let last = self.w.value(Op::ISub, Kind::U64, &[size, one]);
+        let low = self.select(Kind::U64, back, minus, zero);
+        let high = self.select(Kind::U64, back, last, size);
+        let full = self.w.value(Op::SNegate, Kind::U64, &[size]);
+        let least = {
+            let less = self.w.value(Op::SLessThan, Kind::Bool, &[low, high]);
+            self.select(Kind::U64, less, low, high)
+        };
+        let bound = |emitter: &mut Self, bound: Id| {
+            let below = (emitter.w).value(Op::SLessThan, Kind::Bool, &[bound, full]);
+            let negative = (emitter.w).value(Op::SLessThan, Kind::Bool, &[bound, zero]);
+            let from_end = (emitter.w).value(Op::IAdd, Kind::U64, &[bound, size]);
+            let value = emitter.select(Kind::U64, negative, from_end, bound);
+            let value = emitter.select(Kind::U64, below, low, value);
+            let under = (emitter.w).value(Op::SLessThan, Kind::Bool, &[value, least]);
+            let value = emitter.select(Kind::U64, under, least, value);
+            let over = (emitter.w).value(Op::SGreaterThan, Kind::Bool, &[value, high]);
+            emitter.select(Kind::U64, over, high, value)
+        };
+        let (first, end) = (bound(self, start), bound(self, stop));
+        let forward = self.w.value(Op::ISub, Kind::U64, &[end, first]);
+        let backward = self.w.value(Op::ISub, Kind::U64, &[first, end]);
+        let span = self.select(Kind::U64, back, backward, forward);
+        let opposite = self.w.value(Op::SNegate, Kind::U64, &[step]);
+        let pace = self.select(Kind::U64, back, opposite, step);
+        let still = self.w.value(Op::IEqual, Kind::Bool, &[step, zero]);
+        let divisor = self.select(Kind::U64, still, one, pace);
+        let some = self.w.value(Op::SGreaterThan, Kind::Bool, &[span, zero]);
+        let moves = self.w.value(Op::LogicalNot, Kind::Bool, &[still]);
+        let some = self.w.value(Op::LogicalAnd, Kind::Bool, &[some, moves]);
+        let sum = self.w.value(Op::IAdd, Kind::U64, &[span, divisor]);
+        let sum = self.w.value(Op::ISub, Kind::U64, &[sum, one]);
+        let sum = self.select(Kind::U64, some, sum, zero);
+        let length = self.w.value(Op::UDiv, Kind::U64, &[sum, divisor]);
+        let stride = long(self, array.at(ARRAY_STRIDES + axis));
+        let base = long(self, array.at(1));
+        let way = self.w.value(Op::IMul, Kind::U64, &[first, stride]);
+        let base = self.w.value(Op::IAdd, Kind::U64, &[base, way]);
+        let stride = self.w.value(Op::IMul, Kind::U64, &[stride, step]);
+        let results = [
+            (1, base),
+            (ARRAY_SHAPE + axis, length),
+            (ARRAY_STRIDES + axis, stride),
+        ];
+        for (n, value) in results {
+            let word = self.w.value(Op::UConvert, Kind::U32, &[value]);
+            self.write(array.at(n), Kind::U32, word);
+        }
+    }
+
+    /// The address of a scalar. A thread with a fault may touch nothing, and where an array has no
+    /// gradients there is nothing to touch.
+    fn place(&mut self, at: Location, ty: Scalar) -> Place {
+        let space = match at.space {
+            Space::Value => 0,
+            Space::Gradient => 1,
+        };
+        let alive = self.alive();
+        let zero = self.w.u32(0);
+        let base = match at.buffer {
+            BufferAt::Param(param) => self.bases[&param][space],
+            BufferAt::Cell(cell) => {
+                let buffer = self.read(cell, Kind::U32);
+                let buffer = self.select(Kind::U32, alive, buffer, zero);
+                self.buffer_address(buffer, space as u64)
+            }
+        };
+        let none = self.w.u64(0);
+        let given = self.w.value(Op::INotEqual, Kind::Bool, &[base, none]);
+        let allowed = self.w.value(Op::LogicalAnd, Kind::Bool, &[alive, given]);
+        let layout = self.layout(at.element_type);
+        let leaf = layout.leaves.get(at.column as usize).map_or(0, |l| l.byte);
+        let element = self.read(at.element, Kind::U32);
+        let element = self.w.value(Op::UConvert, Kind::U64, &[element]);
+        let size = self.w.u64(layout.bytes as u64);
+        let offset = self.w.value(Op::IMul, Kind::U64, &[element, size]);
+        let start = self.w.value(Op::IAdd, Kind::U64, &[base, offset]);
+        let leaf = self.w.u64(leaf as u64);
+        let mut address = self.w.value(Op::IAdd, Kind::U64, &[start, leaf]);
+        if let Some(further) = at.offset {
+            let further = self.read(further, Kind::U32);
+            let further = self.w.value(Op::UConvert, Kind::U64, &[further]);
+            let width = self.w.u64(u64::from(stored(ty).bytes()));
+            let further = self.w.value(Op::IMul, Kind::U64, &[further, width]);
+            address = self.w.value(Op::IAdd, Kind::U64, &[address, further]);
+        }
+        Place { address, allowed }
+    }
+
+    fn load_scalar(&mut self, ty: Scalar, place: &Place) -> Id {
+        // What is not allowed reads the block's zero instead.
+        let zero = self.w.u64(8 * ZERO_WORD as u64);
+        let nowhere = self.w.value(Op::IAdd, Kind::U64, &[self.block, zero]);
+        let address = self.select(Kind::U64, place.allowed, place.address, nowhere);
+        let raw = self.load_at(stored(ty), address);
+        self.stored_value(ty, raw)
+    }
+
+    /// A lane's value from what lies in memory.
+    pub(super) fn stored_value(&mut self, ty: Scalar, raw: Id) -> Id {
+        match ty {
+            Scalar::F16 | Scalar::BF16 => {
+                let word = self.w.value(Op::UConvert, Kind::U32, &[raw]);
+                if ty == Scalar::F16 {
+                    self.half_value(word)
+                } else {
+                    self.bfloat_value(word)
+                }
+            }
+            Scalar::F32 | Scalar::F64 => self.w.value(Op::Bitcast, kind(ty), &[raw]),
+            Scalar::I8 | Scalar::I16 => self.w.value(Op::SConvert, Kind::U32, &[raw]),
+            Scalar::U8 | Scalar::U16 => self.w.value(Op::UConvert, Kind::U32, &[raw]),
+            Scalar::Bool => {
+                let word = self.w.value(Op::UConvert, Kind::U32, &[raw]);
+                let zero = self.w.u32(0);
+                let truth = self.w.value(Op::INotEqual, Kind::Bool, &[word, zero]);
+                self.number(truth)
+            }
+            _ => raw,
+        }
+    }
+
+    fn as_stored(&mut self, ty: Scalar, value: Id) -> Id {
+        let word = match ty {
+            Scalar::F16 => self.half_bits(value),
+            Scalar::BF16 => self.bfloat_bits(value),
+            _ => self.bits(kind(ty), value),
+        };
+        match stored(ty) {
+            narrow @ (Kind::U8 | Kind::U16) => self.w.value(Op::UConvert, narrow, &[word]),
+            _ => word,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A plan as SPIR-V: the same operations on the same scalars, one thread per invocation, for Vulkan.
+//!
+//! Invariants: + − × ÷ √ and whole numbers give the interpreter's bits on every device that rounds as IEEE
+//! 754 says; no thread touches memory outside an array; every loop ends; what cannot be written is refused
+//! by name. A thread in which something goes wrong notes where, and goes on without memory.
+//!
+//! The kernel has one push constant, the address of the launch block that [`LaunchBlock`] makes.
+
+mod atomic;
+mod control;
+mod conversion;
+mod emitter;
+mod launch_block;
+mod mathematics;
+mod memory;
+mod opcode;
+mod own_array;
+mod scalar;
+mod search;
+mod writer;
+
+pub use launch_block::{BufferAddresses, LaunchBlock};
+
+use crate::findings::at_line;
+use crate::plan::Program;
+use emitter::{Emitter, Refusal, Survey};
+use opcode::{capability, execution_mode};
+use warpsmith_compiler::ir::Module;
+use warpsmith_core::{Finding, Severity};
+
+/// Longer programs are refused: drivers take minutes for them.
+const LONGEST_PROGRAM: usize = 100_000;
+
+/// How a device's floats of one width can be made to behave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FloatControl {
+    /// Numbers below the normal ones are kept.
+    pub denormals: bool,
+    /// Results are rounded to the nearest, ties to even.
+    pub nearest: bool,
+    /// Signs of zeroes, infinities and NaN are kept.
+    pub special: bool,
+}
+
+/// What the emission is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpirvTarget {
+    /// What 32-bit and 64-bit floats can be made to do.
+    pub floats: [FloatControl; 2],
+    /// Whether the driver leaves loops after some number of iterations, as Mesa's software driver does
+    /// after 65,535: the kernel then checks that each loop was left by itself.
+    pub cuts_loops: bool,
+    /// Whether `print` and `printf` are left out; they are refused otherwise.
+    pub silent: bool,
+}
+
+/// What a kernel needs of a device, beyond 64-bit integers and buffers by address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpirvNeeds {
+    /// 64-bit floats. Quotients and roots of 32-bit ones are made in them.
+    pub float64: bool,
+    /// Atomic operations on 64-bit words.
+    pub int64_atomics: bool,
+    /// 8-bit words in memory.
+    pub bytes: bool,
+    /// 16-bit words in memory.
+    pub halves: bool,
+}
+
+/// A kernel in one direction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spirv {
+    /// The module: its entry point is `main`.
+    pub words: Vec<u32>,
+    /// What it needs.
+    pub needs: SpirvNeeds,
+}
+
+impl Spirv {
+    /// Threads of a workgroup, which is also what `block_dim()` is.
+    pub const WORKGROUP: u32 = writer::WORKGROUP;
+
+    /// The module's bytes, as files hold them.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+}
+
+/// Writes a program.
+pub(crate) fn write(
+    module: &Module,
+    program: &Program,
+    target: SpirvTarget,
+) -> Result<Spirv, Vec<Finding>> {
+    let refuse = |refusal: Refusal| {
+        let message = format!("Vulkan kernels do not support {}", refusal.what);
+        let finding = Finding::new("K103", Severity::Error, message)
+            .hint("run the kernel with `--device cpu`, or write the operation out");
+        let line = program.lines.get(refusal.at).copied().unwrap_or(0);
+        vec![at_line(finding, module, line)]
+    };
+    if program.code.len() > LONGEST_PROGRAM {
+        let what = format!("kernels of more than {LONGEST_PROGRAM} operations");
+        return Err(refuse(Refusal { what, at: 0 }));
+    }
+    // Which cells are used, and in which width, shows when all is written: once for that, and again.
+    let nothing = Survey::default();
+    let mut first = Emitter::new(module, program, &nothing, target);
+    first.emit().map_err(refuse)?;
+    let survey = first.survey;
+    let mut emitter = Emitter::new(module, program, &survey, target);
+    emitter.emit().map_err(refuse)?;
+    let mut w = emitter.w;
+    for width in w.float_widths() {
+        let control = target.floats[usize::from(width == 64)];
+        let modes = [
+            (
+                control.denormals,
+                capability::DENORM_PRESERVE,
+                execution_mode::DENORM_PRESERVE,
+            ),
+            (
+                control.nearest,
+                capability::ROUNDING_MODE_RTE,
+                execution_mode::ROUNDING_MODE_RTE,
+            ),
+            (
+                control.special,
+                capability::SIGNED_ZERO_INF_NAN_PRESERVE,
+                execution_mode::SIGNED_ZERO_INF_NAN_PRESERVE,
+            ),
+        ];
+        for (offered, capability, mode) in modes {
+            if offered {
+                w.require(capability);
+                w.mode(mode, width);
+            }
+        }
+    }
+    let needs = SpirvNeeds {
+        float64: w.requires(capability::FLOAT64),
+        int64_atomics: w.requires(capability::INT64_ATOMICS),
+        bytes: w.requires(capability::STORAGE_BUFFER_8BIT_ACCESS),
+        halves: w.requires(capability::STORAGE_BUFFER_16BIT_ACCESS),
+    };
+    Ok(Spirv {
+        words: w.finish(),
+        needs,
+    })
+}
