@@ -19,6 +19,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "xtask",
         ],
     ),
+    ("ash", &["warpsmith-device"]),
     ("base64", &["warpsmith-formats"]),
     ("bcrypt", &["warpsmith-http", "warpsmith-telemetry"]),
     (

@@ -16,6 +16,7 @@ use crate::setup::{completions, config, manual, selftest};
 use warpsmith_apps::{corpus, lattice, md, serve, synth, voice};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_device::{DeviceChoice, DeviceError};
 
 /// The GPU engineer's workbench: compile, run, check, measure, explain.
 #[derive(Parser)]
@@ -80,6 +81,7 @@ pub(crate) enum Command {
 impl Command {
     /// Does what the verb says.
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        self.check_device(global)?;
         match self {
             Self::New(command) => command.run(global),
             Self::Compile(command) => command.run(global),
@@ -121,6 +123,19 @@ impl Command {
             Self::Selftest(command) => command.run(global),
             Self::Manual(command) => command.run(global, &program()),
         }
+    }
+
+    /// Python kernels alone run on Vulkan: whoever requests it for something else must not get another
+    /// device.
+    fn check_device(&self, global: &Global) -> Result<()> {
+        let runs = matches!(
+            self,
+            Self::Exec(_) | Self::Verify(_) | Self::Compile(_) | Self::Devices(_) | Self::Check(_)
+        );
+        if let (DeviceChoice::Vulkan(_), false) = (global.device, runs) {
+            return Err(DeviceError::NotOnVulkan { what: "this verb" }.into());
+        }
+        Ok(())
     }
 }
 

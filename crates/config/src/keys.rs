@@ -8,7 +8,7 @@ use crate::quantity::{percent, time};
 pub enum Kind {
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// `auto`, `cpu`, `cuda`, `cuda:N`, `vulkan` or `vulkan:N`.
     Device,
     /// `10s`, `500ms`, `2m`, `1h`, or a number of seconds; more than nothing.
     Time,
@@ -29,7 +29,10 @@ impl Kind {
                 .map(|word| format!("`\"{word}\"`"))
                 .collect::<Vec<_>>()
                 .join(", "),
-            Self::Device => "`\"auto\"`, `\"cpu\"`, `\"cuda\"`, `\"cuda:N\"`".to_owned(),
+            Self::Device => {
+                "`\"auto\"`, `\"cpu\"`, `\"cuda\"`, `\"cuda:N\"`, `\"vulkan\"`, `\"vulkan:N\"`"
+                    .to_owned()
+            }
             Self::Time => "a time: `\"10s\"`, `\"500ms\"`, `\"2m\"`, or seconds".to_owned(),
             Self::Percent => "a number from 0 to 100".to_owned(),
             Self::Path => "a path; `~/` is your home folder".to_owned(),
@@ -43,9 +46,14 @@ impl Kind {
             Self::Choice(words) if words.contains(&text) => None,
             Self::Choice(words) => Some(format!("must be one of {}", words.join(", "))),
             Self::Device => {
-                let index = text.strip_prefix("cuda:").map(str::parse::<usize>);
-                let known = matches!(text, "auto" | "cpu" | "cuda") || matches!(index, Some(Ok(_)));
-                (!known).then(|| "must be `auto`, `cpu`, `cuda` or `cuda:N`".to_owned())
+                let numbered = ["cuda:", "vulkan:"].iter().any(|prefix| {
+                    let index = text.strip_prefix(prefix).map(str::parse::<usize>);
+                    matches!(index, Some(Ok(_)))
+                });
+                let known = matches!(text, "auto" | "cpu" | "cuda" | "vulkan") || numbered;
+                (!known).then(|| {
+                    "must be `auto`, `cpu`, `cuda`, `cuda:N`, `vulkan` or `vulkan:N`".to_owned()
+                })
             }
             Self::Time => match time(text) {
                 Ok(time) if time.is_zero() => Some("must be more than 0 seconds".to_owned()),

@@ -11,7 +11,7 @@ use crate::host::Host;
 /// Options that every command takes.
 #[derive(Args, Clone)]
 pub struct Global {
-    /// Where to run: `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// Where to run: `auto`, `cpu`, `cuda`, `cuda:N`, `vulkan` or `vulkan:N`.
     #[arg(
         long,
         global = true,

@@ -289,6 +289,16 @@ impl Placement {
 }
 
 impl Decision {
+    /// The user's own choice of a device that nothing is predicted for.
+    pub fn requested(device: DeviceChoice) -> Self {
+        Self {
+            device: device.to_string(),
+            automatic: false,
+            candidates: Vec::new(),
+            wisdom: "not used: the device was requested".to_owned(),
+        }
+    }
+
     /// Both predictions with their parts and where each number comes from.
     pub fn explain(&self) -> String {
         let mut text = String::new();
@@ -333,6 +343,10 @@ pub fn devices(global: &Global) -> Result<Vec<(String, Device)>> {
     match global.device {
         DeviceChoice::Cpu => Ok(vec![cpu()?]),
         DeviceChoice::Cuda(index) => Ok(vec![gpu(index)?]),
+        DeviceChoice::Vulkan(_) => Ok(vec![(
+            global.device.to_string(),
+            Device::open(global.device)?,
+        )]),
         DeviceChoice::Auto => {
             let mut all = vec![cpu()?];
             for facts in cuda_devices().unwrap_or_default() {

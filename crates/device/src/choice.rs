@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::cpu::CpuDevice;
 use crate::cuda::{CudaDevice, GpuFacts, cuda_devices};
 use crate::error::DeviceError;
+use crate::vulkan::vulkan_devices;
 
 /// What the caller requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,11 +23,14 @@ pub enum DeviceChoice {
     Cpu,
     /// The GPU of this index, and nothing else.
     Cuda(usize),
+    /// The Vulkan device of this index: a GPU of any maker, or a driver that runs on the CPU. Python
+    /// kernels run there.
+    Vulkan(usize),
 }
 
 /// A device name that is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a device; use `auto`, `cpu`, `cuda` or `cuda:N`")]
+#[error("`{0}` is not a device; use `auto`, `cpu`, `cuda`, `cuda:N`, `vulkan` or `vulkan:N`")]
 pub struct ParseChoiceError(String);
 
 impl FromStr for DeviceChoice {
@@ -37,11 +41,14 @@ impl FromStr for DeviceChoice {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
-            _ => text
-                .strip_prefix("cuda:")
-                .and_then(|index| index.parse().ok())
-                .map(Self::Cuda)
-                .ok_or_else(|| ParseChoiceError(text.to_owned())),
+            "vulkan" => Ok(Self::Vulkan(0)),
+            _ => {
+                let numbered = |prefix: &str| text.strip_prefix(prefix)?.parse().ok();
+                numbered("cuda:")
+                    .map(Self::Cuda)
+                    .or_else(|| numbered("vulkan:").map(Self::Vulkan))
+                    .ok_or_else(|| ParseChoiceError(text.to_owned()))
+            }
         }
     }
 }
@@ -64,6 +71,17 @@ impl DeviceChoice {
                     }),
                 }
             }
+            Self::Vulkan(index) => {
+                let mut all = vulkan_devices()?;
+                match (index < all.len(), all.len()) {
+                    (true, _) => Ok((self, all.swap_remove(index).name)),
+                    (false, 0) => Err(DeviceError::NoVulkanDevice),
+                    (false, count) => Err(DeviceError::NoSuchVulkanDevice {
+                        asked: index,
+                        count,
+                    }),
+                }
+            }
             Self::Auto => match CudaDevice::best() {
                 Ok(facts) => Ok(gpu(facts)),
                 Err(error) if error.is_missing_hardware() => cpu(),
@@ -79,6 +97,7 @@ impl fmt::Display for DeviceChoice {
             Self::Auto => f.pad("auto"),
             Self::Cpu => f.pad("cpu"),
             Self::Cuda(index) => f.pad(&format!("cuda:{index}")),
+            Self::Vulkan(index) => f.pad(&format!("vulkan:{index}")),
         }
     }
 }
@@ -99,6 +118,9 @@ impl Device {
         match choice {
             DeviceChoice::Cpu => CpuDevice::open().map(Self::Cpu),
             DeviceChoice::Cuda(index) => CudaDevice::open(index).map(Self::Cuda),
+            DeviceChoice::Vulkan(_) => Err(DeviceError::NotOnVulkan {
+                what: "a built-in workload",
+            }),
             DeviceChoice::Auto => match CudaDevice::open_best() {
                 Ok(device) => Ok(Self::Cuda(device)),
                 Err(error) if error.is_missing_hardware() => CpuDevice::open().map(Self::Cpu),
@@ -157,10 +179,16 @@ mod tests {
 
     #[test]
     fn names_of_devices_round_trip() {
-        for choice in [DeviceChoice::Auto, DeviceChoice::Cpu, DeviceChoice::Cuda(3)] {
+        for choice in [
+            DeviceChoice::Auto,
+            DeviceChoice::Cpu,
+            DeviceChoice::Cuda(3),
+            DeviceChoice::Vulkan(1),
+        ] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert_eq!("cuda".parse(), Ok(DeviceChoice::Cuda(0)));
+        assert_eq!("vulkan".parse(), Ok(DeviceChoice::Vulkan(0)));
     }
 
     #[test]

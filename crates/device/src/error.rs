@@ -34,6 +34,45 @@ pub enum DeviceError {
         /// How many there are.
         count: usize,
     },
+    /// The Vulkan loader is not on this machine, or finds no driver.
+    #[error("cannot use Vulkan: {seen}")]
+    NoVulkan {
+        /// What the system's loader or Vulkan's said.
+        seen: String,
+    },
+    /// Vulkan starts and reports no device that computes.
+    #[error("Vulkan reports no device")]
+    NoVulkanDevice,
+    /// An index of a Vulkan device that is not there.
+    #[error("there is no device `vulkan:{asked}`: Vulkan reports {count}")]
+    NoSuchVulkanDevice {
+        /// The requested index.
+        asked: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A device that lacks what is needed.
+    #[error("{device} does not offer {feature}")]
+    VulkanLacks {
+        /// The device.
+        device: String,
+        /// What it lacks.
+        feature: String,
+    },
+    /// A device that stopped working.
+    #[error("cannot {attempted}: {device} was lost")]
+    VulkanLost {
+        /// The device.
+        device: String,
+        /// What was attempted.
+        attempted: &'static str,
+    },
+    /// Something that has no Vulkan version.
+    #[error("{what} cannot run on Vulkan")]
+    NotOnVulkan {
+        /// What was to run.
+        what: &'static str,
+    },
     /// Device memory is used up.
     #[error("cannot allocate {asked} of device memory: {free} of {total} are free")]
     OutOfMemory {
@@ -170,6 +209,16 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
+    /// A call to Vulkan that failed.
+    pub(crate) fn vulkan(attempted: &str, result: ash::vk::Result) -> Self {
+        Self::Driver {
+            attempted: attempted.to_owned(),
+            code: result.as_raw(),
+            name: format!("VK_{result:?}"),
+            description: result.to_string(),
+        }
+    }
+
     /// What to do about it, where there is something to do.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -194,7 +243,20 @@ impl DeviceError {
                 "`CUDA_VISIBLE_DEVICES` may hide it, or the container was started without a GPU; \
                  `--device cpu` works without one"
             }
-            Self::NoSuchDevice { .. } => "`warpsmith devices` lists what is here",
+            Self::NoSuchDevice { .. } | Self::NoSuchVulkanDevice { .. } => {
+                "`warpsmith devices` lists what is here"
+            }
+            Self::NoVulkan { .. } | Self::NoVulkanDevice => {
+                "install the GPU's Vulkan driver and the loader (Debian: `libvulkan1` and \
+                 `mesa-vulkan-drivers`, which also has a driver for the CPU), or use `--device cpu`"
+            }
+            Self::VulkanLacks { .. } => "choose another device: `warpsmith devices` lists them",
+            Self::VulkanLost { .. } => {
+                "the driver gave up, often because a kernel ran for too long; `dmesg` may say why"
+            }
+            Self::NotOnVulkan { .. } => {
+                "`exec` and `verify` run Python kernels there; use `--device cpu` or `cuda` for others"
+            }
             Self::OutOfMemory { .. } => {
                 "choose a smaller size, or free memory that other processes hold (`nvidia-smi`)"
             }
@@ -244,7 +306,15 @@ impl DeviceError {
     /// Whether the machine lacks the software or hardware that was needed: exit code 3.
     pub fn is_not_possible_here(&self) -> bool {
         self.is_missing_hardware()
-            || matches!(self, Self::NoCompiler { .. } | Self::NoProfiler { .. })
+            || matches!(
+                self,
+                Self::NoCompiler { .. }
+                    | Self::NoProfiler { .. }
+                    | Self::NoVulkan { .. }
+                    | Self::NoVulkanDevice
+                    | Self::VulkanLacks { .. }
+                    | Self::NotOnVulkan { .. }
+            )
     }
 
     /// Whether the machine lacks a GPU, as opposed to something having gone wrong.

@@ -1,7 +1,7 @@
 //! Devices and everything that runs on them: discovery, buffers, streams, events, graphs, pools,
 //! memory accounting, kernel images, and compilation by NVRTC.
 //!
-//! This is the only crate that meets CUDA. It does not know what kernels are for.
+//! This is the only crate that meets CUDA and Vulkan. It does not know what kernels are for.
 //!
 //! | on a CPU | here |
 //! |---|---|
@@ -29,6 +29,7 @@ mod error;
 mod ledger;
 mod machine;
 mod nvrtc;
+mod vulkan;
 
 pub use choice::{Device, DeviceChoice, ParseChoiceError};
 pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room, pool_waits};
@@ -46,4 +47,8 @@ pub use machine::machine_identity;
 pub use nvrtc::{
     CompileCache, CompileOptions, Compiled, KernelLayout, KernelResources, Nvrtc, ParameterPlace,
     Target, kernel_code, kernel_parameters, kernel_resources,
+};
+pub use vulkan::{
+    VulkanBuffer, VulkanDevice, VulkanFacts, VulkanFloats, VulkanKernel, VulkanKind, VulkanLaunch,
+    vulkan_devices, vulkan_messages,
 };

@@ -35,7 +35,7 @@ pub(super) fn gpu_for(
     match global.device {
         DeviceChoice::Cpu => return Ok(None),
         DeviceChoice::Auto if input.is_piped() || !fits => return Ok(None),
-        DeviceChoice::Auto | DeviceChoice::Cuda(_) => {}
+        DeviceChoice::Auto | DeviceChoice::Cuda(_) | DeviceChoice::Vulkan(_) => {}
     }
     // What is on disk says how long the sound is, roughly; decoding first would cost more.
     let seconds = bytes_on_disk(input) / BYTES_PER_SECOND;

@@ -325,7 +325,8 @@ mod tests {
             ("completions powershel", "did you mean `powershell`?"),
             (
                 "devices --device gpu",
-                "error: `--device`: `gpu` is not a device; use `auto`, `cpu`, `cuda` or `cuda:N`",
+                "error: `--device`: `gpu` is not a device; use `auto`, `cpu`, `cuda`, `cuda:N`, `vulkan` \
+                 or `vulkan:N`",
             ),
             (
                 "bench --budget soon",

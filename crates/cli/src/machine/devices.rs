@@ -6,7 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Hertz, Severity};
-use warpsmith_device::{CpuFacts, GpuFacts, cuda_devices, driver_finding};
+use warpsmith_device::{
+    CpuFacts, GpuFacts, VulkanFacts, cuda_devices, driver_finding, vulkan_devices,
+};
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -21,6 +23,7 @@ pub(crate) struct Devices {}
 struct Body {
     cpu: CpuFacts,
     gpus: Vec<GpuFacts>,
+    vulkan: Vec<VulkanFacts>,
 }
 
 impl Devices {
@@ -34,6 +37,8 @@ impl Devices {
             Body {
                 cpu: CpuFacts::read(),
                 gpus,
+                // Without a loader there are none, which is no problem of the machine.
+                vulkan: vulkan_devices().unwrap_or_default(),
             },
         );
         report.findings.extend(finding);
@@ -47,6 +52,9 @@ fn describe(body: &Body) -> String {
     let mut text = describe_cpu(&body.cpu);
     for gpu in &body.gpus {
         text.push_str(&describe_gpu(gpu));
+    }
+    for device in &body.vulkan {
+        text.push_str(&describe_vulkan(device));
     }
     text
 }
@@ -110,4 +118,36 @@ fn describe_gpu(gpu: &GpuFacts) -> String {
         gpu.pci,
         gpu.cuda_version,
     )
+}
+
+fn describe_vulkan(device: &VulkanFacts) -> String {
+    let features = [
+        (device.float64, "f64"),
+        (device.int64_atomics, "64-bit atomics"),
+        (device.bytes, "8-bit memory"),
+        (device.halves, "16-bit memory"),
+        (device.timestamp_period > 0.0, "timer"),
+    ];
+    let has: Vec<&str> = (features.into_iter())
+        .filter(|(has, _)| *has)
+        .map(|(_, what)| what)
+        .collect();
+    let mut text = format!(
+        "vulkan:{} {}\n        {}, {} memory, Vulkan {}, {}\n        has {}\n",
+        device.index,
+        device.name,
+        device.kind.word(),
+        Bytes(device.memory),
+        device.api,
+        device.driver,
+        has.join(", "),
+    );
+    if !device.lacks.is_empty() {
+        let _ = writeln!(
+            text,
+            "        runs no kernels: lacks {}",
+            device.lacks.join(", ")
+        );
+    }
+    text
 }

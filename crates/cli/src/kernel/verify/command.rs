@@ -338,7 +338,7 @@ impl Verify {
 /// `verify` is about the GPU: `auto` means the first one, and never the CPU.
 fn gpu_choice(choice: DeviceChoice) -> DeviceChoice {
     match choice {
-        DeviceChoice::Cuda(index) => DeviceChoice::Cuda(index),
+        DeviceChoice::Cuda(_) | DeviceChoice::Vulkan(_) => choice,
         DeviceChoice::Auto | DeviceChoice::Cpu => DeviceChoice::Cuda(0),
     }
 }

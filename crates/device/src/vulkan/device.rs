@@ -1,0 +1,299 @@
+//! An open Vulkan device: its queue, its command buffer, its clock of finished work.
+//!
+//! Invariants: work is submitted one at a time under a lock, and each piece raises the timeline semaphore by
+//! one; after work that did not end, or a lost device, everything else is refused and nothing is freed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ash::vk;
+
+use super::facts::{Found, VulkanFacts, found};
+use super::loader::loader;
+use super::pipeline_cache;
+use crate::error::DeviceError;
+use crate::ledger::Ledger;
+
+/// A Vulkan device that is open. Clones are the same device.
+#[derive(Clone)]
+pub struct VulkanDevice {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) facts: VulkanFacts,
+    pub(super) device: ash::Device,
+    pub(super) memory: vk::PhysicalDeviceMemoryProperties,
+    pub(super) cache: vk::PipelineCache,
+    pub(super) cache_id: [u8; vk::UUID_SIZE],
+    pub(super) layout: vk::PipelineLayout,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) commands: vk::CommandPool,
+    queue: Mutex<Queue>,
+    finished: vk::Semaphore,
+    given_up: AtomicBool,
+}
+
+struct Queue {
+    queue: vk::Queue,
+    /// The semaphore's value after everything that was submitted.
+    submitted: u64,
+}
+
+impl std::fmt::Debug for VulkanDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("VulkanDevice").field(self.facts()).finish()
+    }
+}
+
+impl VulkanDevice {
+    /// Opens the device of this index in [`super::vulkan_devices`].
+    pub fn open(index: usize) -> Result<Self, DeviceError> {
+        let mut all = found()?;
+        let count = all.len();
+        if count == 0 {
+            return Err(DeviceError::NoVulkanDevice);
+        }
+        if index >= count {
+            return Err(DeviceError::NoSuchVulkanDevice {
+                asked: index,
+                count,
+            });
+        }
+        let found = all.swap_remove(index);
+        if let Some(feature) = found.facts.lacks.first() {
+            return Err(DeviceError::VulkanLacks {
+                device: found.facts.name.clone(),
+                feature: feature.clone(),
+            });
+        }
+        Self::make(found)
+    }
+
+    fn make(found: Found) -> Result<Self, DeviceError> {
+        let instance = &loader()?.instance;
+        let facts = found.facts;
+        let mut v11 =
+            vk::PhysicalDeviceVulkan11Features::default().storage_buffer16_bit_access(facts.halves);
+        let mut v12 = vk::PhysicalDeviceVulkan12Features::default()
+            .buffer_device_address(true)
+            .timeline_semaphore(true)
+            .storage_buffer8_bit_access(facts.bytes)
+            .shader_buffer_int64_atomics(facts.int64_atomics);
+        let features = vk::PhysicalDeviceFeatures::default()
+            .shader_int64(true)
+            .shader_float64(facts.float64);
+        let priorities = [1.0];
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(found.family)
+            .queue_priorities(&priorities)];
+        let wanted = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_features(&features)
+            .push_next(&mut v11)
+            .push_next(&mut v12);
+        let opening = |result| DeviceError::vulkan("open the Vulkan device", result);
+        // SAFETY: the device was listed by this instance, offers each feature that is enabled, and has the
+        // queue family; the structures outlive the calls. What is made here lives in `Shared`, whose drop
+        // returns it.
+        unsafe {
+            let memory = instance.get_physical_device_memory_properties(found.physical);
+            let device = instance
+                .create_device(found.physical, &wanted, None)
+                .map_err(opening)?;
+            let queue = device.get_device_queue(found.family, 0);
+            let pool = vk::CommandPoolCreateInfo::default()
+                .queue_family_index(found.family)
+                .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
+            let commands = device.create_command_pool(&pool, None).map_err(opening)?;
+            let mut kind = vk::SemaphoreTypeCreateInfo::default()
+                .semaphore_type(vk::SemaphoreType::TIMELINE)
+                .initial_value(0);
+            let wanted = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+            let finished = device.create_semaphore(&wanted, None).map_err(opening)?;
+            let ranges = [vk::PushConstantRange {
+                stage_flags: vk::ShaderStageFlags::COMPUTE,
+                offset: 0,
+                size: 8,
+            }];
+            let wanted = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
+            let layout = device
+                .create_pipeline_layout(&wanted, None)
+                .map_err(opening)?;
+            let known = pipeline_cache::read(&found.cache_id);
+            let wanted = vk::PipelineCacheCreateInfo::default().initial_data(&known);
+            let cache = device
+                .create_pipeline_cache(&wanted, None)
+                .map_err(opening)?;
+            Ok(Self {
+                shared: Arc::new(Shared {
+                    facts,
+                    device,
+                    memory,
+                    cache,
+                    cache_id: found.cache_id,
+                    layout,
+                    ledger: Arc::new(Ledger::for_this_build()),
+                    commands,
+                    queue: Mutex::new(Queue {
+                        queue,
+                        submitted: 0,
+                    }),
+                    finished,
+                    given_up: AtomicBool::new(false),
+                }),
+            })
+        }
+    }
+
+    /// What the device is and can do.
+    pub fn facts(&self) -> &VulkanFacts {
+        &self.shared.facts
+    }
+
+    /// Who holds how much of its memory.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.shared.ledger
+    }
+}
+
+impl Shared {
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(DeviceError::GivenUp {
+                gpu: self.facts.name.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error of a call; a lost device is not used again.
+    pub(super) fn failed(&self, attempted: &'static str, result: vk::Result) -> DeviceError {
+        if result == vk::Result::ERROR_DEVICE_LOST {
+            self.given_up.store(true, Ordering::Relaxed);
+            return DeviceError::VulkanLost {
+                device: self.facts.name.clone(),
+                attempted,
+            };
+        }
+        DeviceError::vulkan(attempted, result)
+    }
+
+    /// A command buffer that can be recorded and submitted often.
+    pub(super) fn command_buffer(&self) -> Result<vk::CommandBuffer, DeviceError> {
+        let _queue = self.queue();
+        let wanted = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.commands)
+            .command_buffer_count(1);
+        // SAFETY: the pool is this device's and is used under the queue's lock alone.
+        let made = unsafe { self.device.allocate_command_buffers(&wanted) };
+        made.map(|list| list[0])
+            .map_err(|result| self.failed("make a command buffer", result))
+    }
+
+    pub(super) fn return_command_buffer(&self, commands: vk::CommandBuffer) {
+        let _queue = self.queue();
+        // After work that did not end nothing is freed.
+        if self.check().is_ok() {
+            // SAFETY: the buffer came from this pool, and whoever returns it has waited for its work.
+            unsafe { self.device.free_command_buffers(self.commands, &[commands]) };
+        }
+    }
+
+    /// Records commands between two barriers: what was written before is seen, by the host too after.
+    pub(super) fn record(
+        &self,
+        commands: vk::CommandBuffer,
+        body: impl FnOnce(&ash::Device, vk::CommandBuffer),
+    ) -> Result<(), DeviceError> {
+        let _queue = self.queue();
+        let device = &self.device;
+        let before = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE | vk::AccessFlags::HOST_WRITE)
+            .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)];
+        let after = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(vk::AccessFlags::HOST_READ | vk::AccessFlags::MEMORY_READ)];
+        let all = vk::PipelineStageFlags::ALL_COMMANDS | vk::PipelineStageFlags::HOST;
+        let none = vk::DependencyFlags::empty();
+        // SAFETY: the buffer is this device's, no submission of it is under way (callers wait for each), and
+        // the pool is used under the queue's lock.
+        unsafe {
+            device
+                .begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())
+                .map_err(|result| self.failed("record commands", result))?;
+            device.cmd_pipeline_barrier(commands, all, all, none, &before, &[], &[]);
+            body(device, commands);
+            device.cmd_pipeline_barrier(commands, all, all, none, &after, &[], &[]);
+            device
+                .end_command_buffer(commands)
+                .map_err(|result| self.failed("record commands", result))
+        }
+    }
+
+    /// Submits recorded commands and waits for their end.
+    pub(super) fn run(
+        &self,
+        commands: vk::CommandBuffer,
+        attempted: &'static str,
+        limit: Duration,
+    ) -> Result<(), DeviceError> {
+        self.check()?;
+        let mut queue = self.queue();
+        let value = queue.submitted + 1;
+        let (lists, semaphores, values) = ([commands], [self.finished], [value]);
+        let mut timeline =
+            vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
+        let work = vk::SubmitInfo::default()
+            .command_buffers(&lists)
+            .signal_semaphores(&semaphores)
+            .push_next(&mut timeline);
+        // SAFETY: the commands were recorded on this device; the queue is used under its lock; the
+        // structures outlive the call. The value is above all that were signalled.
+        unsafe {
+            self.device
+                .queue_submit(queue.queue, &[work], vk::Fence::null())
+        }
+        .map_err(|result| self.failed(attempted, result))?;
+        queue.submitted = value;
+        let wait = vk::SemaphoreWaitInfo::default()
+            .semaphores(&semaphores)
+            .values(&values);
+        let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: the semaphore is this device's, and a timeline.
+        match unsafe { self.device.wait_semaphores(&wait, nanoseconds) } {
+            Ok(()) => Ok(()),
+            Err(vk::Result::TIMEOUT) => {
+                self.given_up.store(true, Ordering::Relaxed);
+                Err(DeviceError::NeverEnded {
+                    attempted,
+                    seconds: limit.as_secs_f64(),
+                })
+            }
+            Err(result) => Err(self.failed(attempted, result)),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // What is still in use by work that did not end cannot be returned.
+        if self.check().is_err() {
+            return;
+        }
+        // SAFETY: every submission was waited for, buffers and kernels hold the device and are gone, and
+        // each handle was made by it.
+        unsafe {
+            self.device.destroy_pipeline_cache(self.cache, None);
+            self.device.destroy_pipeline_layout(self.layout, None);
+            self.device.destroy_semaphore(self.finished, None);
+            self.device.destroy_command_pool(self.commands, None);
+            self.device.destroy_device(None);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The Vulkan loader and one instance for the process.
+//!
+//! Invariant: neither is ever unloaded, so that everything made from them stays valid.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use ash::vk;
+use libloading::Library;
+
+use crate::error::{DeviceError, loader_words};
+
+#[cfg(windows)]
+const LIBRARY: &str = "vulkan-1.dll";
+#[cfg(target_os = "macos")]
+const LIBRARY: &str = "libvulkan.dylib";
+#[cfg(not(any(windows, target_os = "macos")))]
+const LIBRARY: &str = "libvulkan.so.1";
+
+const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// An instance, and what keeps its functions valid.
+pub(super) struct Loader {
+    pub(super) instance: ash::Instance,
+    _entry: ash::Entry,
+    _library: Library,
+}
+
+/// What the validation layer said since the process began.
+static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What the validation layer said since the process began; it runs if `WARPSMITH_VULKAN_VALIDATION=1`.
+/// `None` where it does not run.
+pub fn vulkan_messages() -> Option<Vec<String>> {
+    let messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    validates().then(|| messages.clone())
+}
+
+fn validates() -> bool {
+    std::env::var_os("WARPSMITH_VULKAN_VALIDATION").is_some_and(|value| value == "1")
+}
+
+/// The process's instance.
+pub(super) fn loader() -> Result<&'static Loader, DeviceError> {
+    static LOADER: OnceLock<Result<Loader, String>> = OnceLock::new();
+    let loader = LOADER.get_or_init(open);
+    loader
+        .as_ref()
+        .map_err(|seen| DeviceError::NoVulkan { seen: seen.clone() })
+}
+
+fn open() -> Result<Loader, String> {
+    // SAFETY: loading the system's Vulkan loader runs its initialisers, which it is made for. The symbol has
+    // the type that the specification gives it, and the library is kept beside the entry for ever.
+    let (library, entry) = unsafe {
+        let library = Library::new(LIBRARY).map_err(|error| loader_words(&error))?;
+        let get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr = *library
+            .get(b"vkGetInstanceProcAddr\0")
+            .map_err(|error| loader_words(&error))?;
+        let entry = ash::Entry::from_static_fn(ash::StaticFn {
+            get_instance_proc_addr,
+        });
+        (library, entry)
+    };
+    let words = |result: vk::Result| format!("{result:?} from `vkCreateInstance`");
+    let application = vk::ApplicationInfo::default()
+        .application_name(c"warpsmith")
+        .api_version(vk::API_VERSION_1_2);
+    let mut layers = Vec::new();
+    let mut extensions = Vec::new();
+    if validates() {
+        layers.push(VALIDATION.as_ptr());
+        extensions.push(ash::ext::debug_utils::NAME.as_ptr());
+    }
+    let wanted = vk::InstanceCreateInfo::default()
+        .application_info(&application)
+        .enabled_layer_names(&layers)
+        .enabled_extension_names(&extensions);
+    // SAFETY: the structure and the names in it outlive the call.
+    let instance = unsafe { entry.create_instance(&wanted, None) }.map_err(words)?;
+    if validates() {
+        listen(&entry, &instance).map_err(words)?;
+    }
+    Ok(Loader {
+        instance,
+        _entry: entry,
+        _library: library,
+    })
+}
+
+/// Collects what the validation layer says.
+fn listen(entry: &ash::Entry, instance: &ash::Instance) -> Result<(), vk::Result> {
+    let wanted = vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(
+            vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
+                | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+        )
+        .message_type(
+            vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION
+                | vk::DebugUtilsMessageTypeFlagsEXT::PERFORMANCE,
+        )
+        .pfn_user_callback(Some(hear));
+    let utilities = ash::ext::debug_utils::Instance::new(entry, instance);
+    // SAFETY: the extension was enabled above, and `hear` keeps no pointer. The messenger lives as long as
+    // the instance, which is for ever.
+    unsafe { utilities.create_debug_utils_messenger(&wanted, None) }.map(|_| ())
+}
+
+unsafe extern "system" fn hear(
+    _: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    _: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the layer passes a structure that is valid during the call, whose message is null or ends in a
+    // zero.
+    let message: *const c_char = unsafe { data.as_ref() }.map_or(std::ptr::null(), |d| d.p_message);
+    if !message.is_null() {
+        // SAFETY: as above.
+        let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
+        let mut messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.push(text.into_owned());
+    }
+    vk::FALSE
+}

@@ -1,0 +1,18 @@
+//! Vulkan: devices of any maker, kernels as SPIR-V, arrays by 64-bit address.
+//!
+//! The loader is opened at run time; its absence is an error with a hint. There are no descriptors: a
+//! kernel's one push constant is the address of the block that describes its launch.
+
+mod buffer;
+mod device;
+mod facts;
+mod kernel;
+mod loader;
+mod pipeline_cache;
+mod transfer;
+
+pub use buffer::VulkanBuffer;
+pub use device::VulkanDevice;
+pub use facts::{VulkanFacts, VulkanFloats, VulkanKind, vulkan_devices};
+pub use kernel::{VulkanKernel, VulkanLaunch};
+pub use loader::vulkan_messages;
