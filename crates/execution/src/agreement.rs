@@ -59,14 +59,45 @@ pub(crate) fn compare_conditioned(
     expected: &[Argument],
     moved: &[Vec<Argument>],
 ) -> Option<Difference> {
+    let closeness = Closeness::Within {
+        narrow: computes_in_float32(module),
+    };
+    compare_all(module, closeness, actual, expected, moved)
+}
+
+/// The first scalar whose bits are not the same; NaN is NaN, whatever its bits.
+pub(crate) fn compare_bits(
+    module: &Module,
+    actual: &[Argument],
+    expected: &[Argument],
+) -> Option<Difference> {
+    compare_all(module, Closeness::Bits, actual, expected, &[])
+}
+
+/// What counts as the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closeness {
+    Bits,
+    /// Within the bound of the type; `narrow` where `float64` may be no more exact than `float32`.
+    Within {
+        narrow: bool,
+    },
+}
+
+fn compare_all(
+    module: &Module,
+    closeness: Closeness,
+    actual: &[Argument],
+    expected: &[Argument],
+    moved: &[Vec<Argument>],
+) -> Option<Difference> {
     let kernel = &module.kernel;
     let vars = &kernel.vars[..kernel.params as usize];
-    let narrow = computes_in_float32(module);
     vars.iter().enumerate().find_map(|(index, var)| {
         let name = var.name.map_or("", |name| module.names.get(name));
         let moved: Vec<&Argument> = moved.iter().filter_map(|run| run.get(index)).collect();
         let (actual, expected) = (actual.get(index)?, expected.get(index)?);
-        compare(module, narrow, var.ty, name, actual, expected, &moved)
+        compare(module, closeness, var.ty, name, actual, expected, &moved)
     })
 }
 
@@ -80,7 +111,7 @@ fn computes_in_float32(module: &Module) -> bool {
 
 fn compare(
     module: &Module,
-    narrow: bool,
+    closeness: Closeness,
     ty: TypeId,
     name: &str,
     actual: &Argument,
@@ -92,9 +123,15 @@ fn compare(
             let ty = parameter_type(module, element).ok()?;
             let mut places = Vec::new();
             scalars(&ty, 0, &mut places);
-            let places: Vec<(usize, ScalarType, f64)> = places
+            let places: Vec<(usize, ScalarType, Option<f64>)> = places
                 .into_iter()
-                .map(|(offset, scalar)| (offset, scalar, bound(scalar, narrow)))
+                .map(|(offset, scalar)| {
+                    let allowed = match closeness {
+                        Closeness::Bits => None,
+                        Closeness::Within { narrow } => Some(bound(scalar, narrow)),
+                    };
+                    (offset, scalar, allowed)
+                })
                 .collect();
             let width = ty.bytes();
             let arrays = || {
@@ -135,7 +172,7 @@ fn compare(
                     })
                     .collect();
                 let (actual, expected) = (actual.get(index)?, expected.get(index)?);
-                compare(module, narrow, field.ty, &name, actual, expected, &moved)
+                compare(module, closeness, field.ty, &name, actual, expected, &moved)
             })
         }
         _ => None,
@@ -143,7 +180,7 @@ fn compare(
 }
 
 fn first_difference(
-    places: &[(usize, ScalarType, f64)],
+    places: &[(usize, ScalarType, Option<f64>)],
     width: usize,
     actual: &[u8],
     expected: &[u8],
@@ -164,6 +201,14 @@ fn first_difference(
                     .fold(0.0, f64::max)
             };
             let off = (a - e).abs();
+            let Some(bound) = bound else {
+                let bytes = offset..offset + scalar.bytes();
+                let same = actual[bytes.clone()] == expected[bytes] || (a.is_nan() && e.is_nan());
+                if same {
+                    continue;
+                }
+                return Some((position * places.len() + place, a, e));
+            };
             let same = a == e
                 || (!a.is_finite() && !e.is_finite())
                 || off <= bound * e.abs().max(1.0)

@@ -10,8 +10,12 @@ mod foreign_launch;
 mod gpu_kernel;
 mod parameter;
 mod verify;
+mod vulkan_kernel;
+mod vulkan_verify;
 
 pub use agreement::{Difference, compare_arguments};
 pub use foreign_launch::ForeignArgument;
 pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use verify::{KernelParity, verify_kernel};
+pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, spirv_target};
+pub use vulkan_verify::{Closeness, VulkanParity, verify_on_vulkan};

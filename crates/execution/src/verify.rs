@@ -17,7 +17,7 @@ const MOST_ITERATIONS: u64 = 1 << 18;
 
 /// How many sets of arguments are tried where the interpreter finds fault with the first: integers are
 /// indices in one kernel and sizes in the next. The last set has no other integers than zero.
-const ATTEMPTS: u64 = 4;
+pub(crate) const ATTEMPTS: u64 = 4;
 
 /// How a kernel fared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,7 +68,7 @@ pub enum KernelParity {
 }
 
 /// What the interpreter says about a launch.
-enum Expectation {
+pub(crate) enum Expectation {
     /// The arguments after it.
     Results(Vec<Argument>),
     /// Threads race; the results depend on their order.
@@ -240,7 +240,7 @@ fn compare(
     Ok(Compared::Agrees { backward })
 }
 
-fn expect(
+pub(crate) fn expect(
     module: &Module,
     direction: Direction,
     block_dim: u32,
@@ -277,7 +277,7 @@ fn expect(
 }
 
 /// Makes every integer zero; so become arrays that hold any, and have no gradients therefore.
-fn without_integers(argument: &mut Argument) {
+pub(crate) fn without_integers(argument: &mut Argument) {
     match argument {
         Argument::Value(numbers) => {
             for number in numbers {
@@ -299,7 +299,7 @@ fn first_message(findings: &[Finding]) -> String {
 }
 
 /// How many coordinates the kernel asks for, at least one.
-fn rank(module: &Module) -> usize {
+pub(crate) fn rank(module: &Module) -> usize {
     match &module.kernel.kind {
         FunctionKind::Kernel { launch_rank, .. } => (*launch_rank as usize).max(1),
         FunctionKind::Device { .. } => 1,

@@ -14,11 +14,12 @@ use warpsmith_console::inputs;
 
 /// Compile a `.cu` or Warp-style `.py` kernel; needs no GPU.
 ///
-/// Warp-style Python becomes IR or C++ text, CUDA C++ becomes PTX or machine code.
+/// Warp-style Python becomes IR, C++ text or SPIR-V, CUDA C++ becomes PTX or machine code.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith compile saxpy.py\n  \
                         warpsmith compile saxpy.py --self-contained > saxpy.cu\n  \
                         warpsmith compile saxpy.py --emit ir\n  \
+                        warpsmith compile saxpy.py --emit spirv --output saxpy.spv\n  \
                         warpsmith compile saxpy.py --emit ptx --arch compute_80 > saxpy.ptx\n  \
                         warpsmith compile saxpy.py --emit sass-stats --arch sm_90\n  \
                         warpsmith compile --batch kernels.jsonl.gz --output texts.jsonl\n  \

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, runtime_header};
 use warpsmith_core::Finding;
 use warpsmith_formats::{OutputFile, write_output};
+use warpsmith_interpreter::{Interpreter, SpirvTarget};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
@@ -25,6 +26,9 @@ pub(crate) struct PythonOptions {
     /// What to write for a `.py` file.
     #[arg(long, value_enum, default_value_t = Emit::Cuda)]
     emit: Emit,
+    /// With `--emit spirv`: the adjoint, which carries gradients from outputs to inputs.
+    #[arg(long)]
+    adjoint: bool,
     /// The kernel, if the file has several.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
@@ -62,6 +66,8 @@ enum Emit {
     Cuda,
     /// C++ for the CPU, forward and backward.
     Cpu,
+    /// SPIR-V for Vulkan, forward, or backward with `--adjoint`: the module's bytes.
+    Spirv,
     /// PTX, by whichever NVRTC is here.
     Ptx,
     /// Instructions, registers, stack and memory of the machine code, by whichever NVRTC is here.
@@ -107,6 +113,8 @@ pub(crate) fn run(
     let refused = !findings.is_empty();
     if global.format == Format::Json {
         let mut stdout = stdout().lock();
+        // Bytes that are no text stay out of JSON.
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let report = Report {
             file: &shown,
             text: text.filter(|_| statistics.is_none()),
@@ -120,8 +128,8 @@ pub(crate) fn run(
             write!(stderr(), "{}", source.render(finding))?;
         }
         match (text, out) {
-            (Some(text), Some(path)) => write_output(path, text.as_bytes())?,
-            (Some(text), None) => stdout().lock().write_all(text.as_bytes())?,
+            (Some(text), Some(path)) => write_output(path, &text)?,
+            (Some(text), None) => stdout().lock().write_all(&text)?,
             (None, _) => {}
         }
     }
@@ -130,7 +138,7 @@ pub(crate) fn run(
 
 /// What was made of a kernel.
 struct Written {
-    text: String,
+    text: Vec<u8>,
     statistics: Option<serde_json::Value>,
 }
 
@@ -157,9 +165,9 @@ impl PythonOptions {
         module: &ir::Module,
         cuda: &CudaOptions,
     ) -> Result<Result<Written, Vec<Finding>>> {
-        let plain = |text| {
+        let plain = |text: String| {
             Ok(Ok(Written {
-                text,
+                text: text.into_bytes(),
                 statistics: None,
             }))
         };
@@ -174,6 +182,18 @@ impl PythonOptions {
                     text
                 })
             }
+            Emit::Spirv => {
+                let planned = if self.adjoint {
+                    Interpreter::adjoint(module)
+                } else {
+                    Interpreter::forward(module)
+                };
+                let made = planned.and_then(|plan| plan.spirv(SpirvTarget::default()));
+                Ok(made.map(|spirv| Written {
+                    text: spirv.bytes(),
+                    statistics: None,
+                }))
+            }
             Emit::Ptx => match machine_code::ptx(file, &emit_cuda(module), cuda)? {
                 Ok(text) => plain(text),
                 Err(findings) => Ok(Err(findings)),
@@ -181,7 +201,7 @@ impl PythonOptions {
             Emit::SassStats => {
                 let made = machine_code::statistics(file, &emit_cuda(module), cuda)?;
                 Ok(made.map(|(text, statistics)| Written {
-                    text,
+                    text: text.into_bytes(),
                     statistics: Some(statistics),
                 }))
             }

@@ -2,7 +2,7 @@
 
 use std::io::{Write, stderr};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,8 +11,8 @@ use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Compiler, Options};
 use warpsmith_core::Finding;
-use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
-use warpsmith_execution::GpuKernel;
+use warpsmith_device::{CompileCache, CudaDevice, DeviceChoice, Nvrtc, VulkanDevice};
+use warpsmith_execution::{GpuKernel, VulkanError, VulkanProgram};
 use warpsmith_formats::OutputFile;
 use warpsmith_formats::npy::NpyArray;
 use warpsmith_interpreter::{Argument, Interpreter};
@@ -34,12 +34,16 @@ use warpsmith_console::placement::Decision;
 /// without a value. On a GPU the interpreter checks the run first, and the GPU then computes the
 /// results.
 ///
+/// `--device vulkan` runs on a GPU of any maker, or on the CPU where Mesa's software driver is
+/// installed; kernels check their indices there. + − × ÷ √ and whole numbers give the interpreter's bits.
+///
 /// `--device auto` takes the faster one, which is the interpreter alone; `--explain` shows the
 /// predictions. Runs are remembered for the next prediction.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
     warpsmith exec saxpy.py --device cuda --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
+    warpsmith exec saxpy.py --device vulkan --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
     warpsmith exec saxpy.py --explain --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
     warpsmith exec saxpy.py --dim 64 --arg x=@x.npy --arg y=@y.npy --arg a=2 --adjoint --grad y=ones --out-grad x=@gx.npy\n\n\
     Arguments: NUMBER[,NUMBER…] for values, @FILE.npy, zeros:SHAPE:TYPE, ones:SHAPE:TYPE,\n\
@@ -79,6 +83,16 @@ pub(crate) struct Exec {
 
 /// Seconds below which a run is not worth a file.
 const WORTH_REMEMBERING: f64 = 1e-3;
+
+/// A launch on Vulkan that takes longer does not end.
+const LONGEST_RUN: Duration = Duration::from_secs(600);
+
+/// Where a kernel ran, why there, and what was seen.
+struct Ran {
+    device: String,
+    decision: Decision,
+    outcome: warpsmith_interpreter::Outcome,
+}
 
 /// What the run did.
 #[derive(Serialize)]
@@ -149,6 +163,27 @@ impl Exec {
         // The emitted text checks no index. The interpreter runs first, on a copy: what it finds would be
         // an access outside an array on the GPU, and nothing is launched then.
         let direction = if self.adjoint { "backward" } else { "forward" };
+        if let DeviceChoice::Vulkan(index) = global.device {
+            let device = VulkanDevice::open(index)?;
+            let program = match VulkanProgram::build(&device, &module, interpreter, false) {
+                Err(VulkanError::Refused(findings)) => {
+                    return self.refuse(global, &source, findings);
+                }
+                built => built?,
+            };
+            // Kernels on Vulkan check every index themselves: the interpreter is not needed first.
+            let findings = program.run(&self.dim, &mut arguments, LONGEST_RUN)?;
+            let ran = Ran {
+                device: format!("{}: {}", global.device, device.facts().name),
+                decision: Decision::requested(global.device),
+                outcome: warpsmith_interpreter::Outcome {
+                    findings,
+                    parallel: true,
+                    ..warpsmith_interpreter::Outcome::default()
+                },
+            };
+            return self.report(global, &source, &module, &parameters, &arguments, ran);
+        }
         let problem = placement::problem(&self.dim, &arguments);
         let placement = placement::of(&self.file, source.text(), direction);
         let (chosen, decision) = placement.decide(global, &problem, false)?;
@@ -167,22 +202,45 @@ impl Exec {
             self.run_on(gpu, &module, &mut arguments)?;
             device = format!("cuda: {}", gpu.facts().name);
         }
+        let ran = Ran {
+            device,
+            decision,
+            outcome,
+        };
+        self.report(global, &source, &module, &parameters, &arguments, ran)
+    }
+
+    /// Writes the results to the requested files and says what the run did.
+    fn report(
+        &self,
+        global: &Global,
+        source: &PythonFile,
+        module: &Module,
+        parameters: &[Parameter],
+        arguments: &[Argument],
+        ran: Ran,
+    ) -> Result<Outcome> {
+        let Ran {
+            device,
+            decision,
+            outcome,
+        } = ran;
         for (outputs, gradient) in [(&self.outputs, false), (&self.gradient_outputs, true)] {
             for (name, file) in outputs {
-                save(&parameters, &arguments, name, file, gradient)?;
+                save(parameters, arguments, name, file, gradient)?;
             }
         }
         let body = Body {
             kernel: module.names.get(module.kernel.native).to_owned(),
             device,
-            direction,
+            direction: if self.adjoint { "backward" } else { "forward" },
             dim: self.dim.clone(),
             parallel: outcome.parallel,
             printed: outcome.printed,
             decision,
             arrays: parameters
                 .iter()
-                .zip(&arguments)
+                .zip(arguments)
                 .filter_map(|(p, a)| view(p, a))
                 .collect(),
         };

@@ -7,14 +7,14 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_case::{Plan, Scope};
 use warpsmith_core::{Finding, Seconds, Severity};
-use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_device::{Device, DeviceChoice, VulkanDevice};
 use warpsmith_measure::gpu::self_check::{InstrumentCheck, check_instruments};
 use warpsmith_measure::{Parity, check_parity};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::one_off::OneOff;
-use super::{case, python};
+use super::{case, python, vulkan};
 use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
@@ -193,6 +193,11 @@ impl Verify {
         if let [file] = &self.workloads[..]
             && python::is_kernel_file(file)
         {
+            let seed = self.seed.unwrap_or_else(clock_seed);
+            if let DeviceChoice::Vulkan(index) = global.device {
+                let device = VulkanDevice::open(index)?;
+                return vulkan::run(global, file, &device, seed, self.library.text()?);
+            }
             let device = match Device::open(gpu_choice(global.device)) {
                 Err(error) if error.is_missing_hardware() && !gpu_is_required() => {
                     let why = format!(
@@ -207,7 +212,6 @@ impl Verify {
             let Some(gpu) = device.cuda() else {
                 return Ok(Outcome::CannotHere);
             };
-            let seed = self.seed.unwrap_or_else(clock_seed);
             return python::run(global, file, gpu, seed, self.library.text()?);
         }
         let workloads = catalogue::choose(&self.workloads)?;

@@ -5,5 +5,6 @@ mod command;
 mod one_off;
 mod python;
 mod sanitizer;
+mod vulkan;
 
 pub(crate) use command::Verify;

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::{Options, compile, kernels};
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
@@ -22,7 +23,7 @@ use warpsmith_console::output;
 use warpsmith_console::table::Table;
 
 /// The square root of the number of threads, about.
-const SIZE: usize = 24;
+pub(super) const SIZE: usize = 24;
 
 #[derive(Serialize)]
 struct Body {
@@ -43,13 +44,28 @@ struct Row {
 
 /// One kernel to verify.
 #[derive(Deserialize)]
-struct Job {
-    id: String,
+pub(super) struct Job {
+    pub(super) id: String,
     source: String,
     #[serde(default)]
-    kernel: Option<String>,
+    pub(super) kernel: Option<String>,
     #[serde(default)]
-    tier: Option<String>,
+    pub(super) tier: Option<String>,
+}
+
+impl Job {
+    /// Compiles the kernel. A source of one kernel needs no name, and an instance of a generic one has
+    /// another.
+    pub(super) fn compile(&self, options: &Options) -> Result<Module, Vec<Finding>> {
+        let by_name = || {
+            let named = Options {
+                kernel: self.kernel.clone(),
+                ..options.clone()
+            };
+            compile(&self.source, &named)
+        };
+        compile(&self.source, options).or_else(|_| by_name())
+    }
 }
 
 /// Whether `name` is a file of Python kernels rather than a workload.
@@ -120,20 +136,11 @@ fn verify(
     cache: &CompileCache,
     seed: u64,
 ) -> Row {
-    // A source of one kernel needs no name, and an instance of a generic one has another.
-    let by_name = || {
-        let named = Options {
-            kernel: job.kernel.clone(),
-            ..options.clone()
-        };
-        compile(&job.source, &named)
-    };
-    let compiled = compile(&job.source, options).or_else(|_| by_name());
     Row {
         id: job.id.clone(),
         kernel: job.kernel.clone().unwrap_or_else(|| job.id.clone()),
         tier: job.tier.clone(),
-        parity: match compiled {
+        parity: match job.compile(options) {
             Ok(module) => verify_kernel(gpu, nvrtc, cache, &module, SIZE, seed),
             Err(findings) => KernelParity::Refused {
                 reason: first(&findings),
@@ -142,7 +149,7 @@ fn verify(
     }
 }
 
-fn read_jobs(path: &Path) -> Result<Vec<Job>> {
+pub(super) fn read_jobs(path: &Path) -> Result<Vec<Job>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
     let mut reader: Box<dyn Read> = Box::new(file);
@@ -181,7 +188,7 @@ fn read_jobs(path: &Path) -> Result<Vec<Job>> {
         .collect()
 }
 
-fn first(findings: &[Finding]) -> String {
+pub(super) fn first(findings: &[Finding]) -> String {
     findings
         .first()
         .map_or_else(String::new, ToString::to_string)

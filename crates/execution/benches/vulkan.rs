@@ -1,0 +1,104 @@
+//! Python kernels on the first Vulkan device: what a launch takes, and the rates of a copy and of saxpy.
+//! `cargo bench -p warpsmith-execution --bench vulkan [-- ELEMENTS]`.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use std::time::Duration;
+
+use warpsmith_compiler::{Options, compile};
+use warpsmith_device::VulkanDevice;
+use warpsmith_execution::VulkanProgram;
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, SpirvTarget};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+const COPY: &str = "
+import warp as wp
+
+@wp.kernel
+def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i]
+";
+
+const SAXPY: &str = "
+import warp as wp
+
+@wp.kernel
+def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+";
+
+fn median(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let elements: usize = std::env::args()
+        .skip(1)
+        .find_map(|word| word.parse().ok())
+        .unwrap_or(1 << 22);
+    emission()?;
+    let device = match VulkanDevice::open(0) {
+        Ok(device) => device,
+        Err(error) => {
+            println!("no Vulkan device: {error}");
+            return Ok(());
+        }
+    };
+    let facts = device.facts();
+    println!("{} (Vulkan {}, {})", facts.name, facts.api, facts.driver);
+    let array = |n: usize| Argument::Array(ArrayArgument::from_f32(&vec![1.5; n]));
+    for (source, arrays_touched, scalars) in [(COPY, 2.0, 0), (SAXPY, 3.0, 1)] {
+        let module = compile(source, &Options::default()).map_err(|found| found[0].to_string())?;
+        let interpreter = Interpreter::forward(&module).map_err(|found| found[0].to_string())?;
+        let program = VulkanProgram::build(&device, &module, interpreter, true)?;
+        let name = module.names.get(module.kernel.native).to_owned();
+        for (n, times) in [(1, 2000), (elements, 30)] {
+            let mut arguments = vec![array(n), array(n)];
+            arguments.extend((0..scalars).map(|_| Argument::float(0.5)));
+            let runs = program.time(&[n], &arguments, times, LIMIT)?;
+            let host = median(runs.iter().map(|run| run.host).collect());
+            let timer = median(runs.iter().filter_map(|run| run.device).collect());
+            let rate = 4.0 * arrays_touched * n as f64 / timer / 1e9;
+            println!(
+                "{name:>12} {n:>10} threads: launch + wait {:>8.1} µs, device {:>10.2} µs, {rate:>8.1} GB/s, median of {times}",
+                host * 1e6,
+                timer * 1e6,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// How many kernels become SPIR-V in a second of one core, of those that the compiler is tested with.
+fn emission() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../compiler/tests/kernels");
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let mut modules = Vec::new();
+    for entry in entries {
+        let source = std::fs::read_to_string(entry?.path())?;
+        modules.extend(compile(&source, &Options::default()));
+    }
+    let begun = std::time::Instant::now();
+    let (mut kernels, mut words) = (0, 0);
+    while begun.elapsed() < Duration::from_secs(1) {
+        for module in &modules {
+            let planned = Interpreter::forward(module);
+            if let Ok(spirv) = planned.and_then(|plan| plan.spirv(SpirvTarget::default())) {
+                kernels += 1;
+                words += spirv.words.len();
+            }
+        }
+    }
+    println!(
+        "{:.0} kernels planned and written as SPIR-V in a second of one core, {} words each",
+        f64::from(kernels) / begun.elapsed().as_secs_f64(),
+        words / kernels.max(1) as usize
+    );
+    Ok(())
+}

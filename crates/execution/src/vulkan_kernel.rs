@@ -1,0 +1,227 @@
+//! A Python kernel on a Vulkan device: the interpreter's plan as SPIR-V, its arguments by address.
+
+use std::time::Duration;
+
+use thiserror::Error;
+use warpsmith_compiler::ir::Module;
+use warpsmith_core::Finding;
+use warpsmith_device::{DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel};
+use warpsmith_interpreter::{
+    Argument, ArgumentError, BufferAddresses, FloatControl, Interpreter, LaunchBlock, Spirv,
+    SpirvNeeds, SpirvTarget,
+};
+
+/// Why a kernel could not run on a Vulkan device.
+#[derive(Debug, Error)]
+pub enum VulkanError {
+    /// Something in the kernel that Vulkan kernels do not support.
+    #[error("{}", first(.0))]
+    Refused(Vec<Finding>),
+    /// Arguments that do not fit.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// The device failed or lacks something.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+fn first(findings: &[Finding]) -> String {
+    let finding = findings.first();
+    finding.map_or_else(String::new, |finding| finding.message.clone())
+}
+
+/// What to emit for a device; `silent` kernels print nothing.
+pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
+    SpirvTarget {
+        floats: facts.floats.map(|floats| FloatControl {
+            denormals: floats.denormals,
+            nearest: floats.nearest,
+            special: floats.special,
+        }),
+        cuts_loops: facts.cuts_loops,
+        silent,
+    }
+}
+
+/// A kernel in one direction that is compiled for a device.
+#[derive(Debug)]
+pub struct VulkanProgram<'m> {
+    device: VulkanDevice,
+    module: &'m Module,
+    interpreter: Interpreter<'m>,
+    kernel: VulkanKernel,
+}
+
+/// A launch's memory on the device.
+struct Uploaded {
+    arrays: Vec<(VulkanBuffer, Option<VulkanBuffer>)>,
+    status: VulkanBuffer,
+    block: VulkanBuffer,
+    groups: u32,
+}
+
+impl<'m> VulkanProgram<'m> {
+    /// Compiles what the interpreter would run; a `silent` kernel prints nothing, and any other may not
+    /// print.
+    pub fn build(
+        device: &VulkanDevice,
+        module: &'m Module,
+        interpreter: Interpreter<'m>,
+        silent: bool,
+    ) -> Result<Self, VulkanError> {
+        let interpreter = interpreter.with_block_dim(Spirv::WORKGROUP as i32);
+        let spirv = interpreter
+            .spirv(spirv_target(device.facts(), silent))
+            .map_err(VulkanError::Refused)?;
+        check_needs(device.facts(), spirv.needs)?;
+        // SAFETY: the emitter writes valid modules (`spirv-val` says so in its tests), and the device was
+        // just found to offer what this one needs.
+        let kernel = unsafe { device.kernel(&spirv.words) }?;
+        Ok(Self {
+            device: device.clone(),
+            module,
+            interpreter,
+            kernel,
+        })
+    }
+
+    /// Runs the kernel over the grid `dim`; results are left in the arguments. Findings say what went wrong
+    /// in threads: an index out of range, say.
+    pub fn run(
+        &self,
+        dim: &[usize],
+        arguments: &mut [Argument],
+        limit: Duration,
+    ) -> Result<Vec<Finding>, VulkanError> {
+        let uploaded = self.upload(dim, arguments)?;
+        self.repeat(&uploaded, 1, limit)?;
+        for (array, (values, gradients)) in LaunchBlock::arrays(self.module, arguments)
+            .into_iter()
+            .zip(&uploaded.arrays)
+        {
+            values.read(&mut array.data)?;
+            if let (Some(bytes), Some(gradients)) = (&mut array.gradient, gradients) {
+                gradients.read(bytes)?;
+            }
+        }
+        let mut status = [0; 8];
+        uploaded.status.read(&mut status)?;
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| status[at + n]));
+        Ok(LaunchBlock::findings(&self.interpreter, [word(0), word(4)]))
+    }
+
+    /// Runs the kernel `times` times on one upload of the arguments, which stay as they are: the seconds
+    /// that each run took, by the device's timer, or by ours around launch and wait where it has none.
+    pub fn time(
+        &self,
+        dim: &[usize],
+        arguments: &[Argument],
+        times: usize,
+        limit: Duration,
+    ) -> Result<Vec<Timed>, VulkanError> {
+        let uploaded = self.upload(dim, &mut arguments.to_vec())?;
+        self.repeat(&uploaded, times, limit)
+    }
+
+    fn upload(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Uploaded, VulkanError> {
+        let launch = LaunchBlock::new(&self.interpreter, dim, arguments)?;
+        let filled = |bytes: &[u8]| -> Result<VulkanBuffer, DeviceError> {
+            let mut buffer = self.device.buffer(bytes.len())?;
+            buffer.write(bytes)?;
+            Ok(buffer)
+        };
+        let mut arrays = Vec::new();
+        for array in LaunchBlock::arrays(self.module, arguments) {
+            let gradients = array.gradient.as_deref().map(filled).transpose()?;
+            arrays.push((filled(&array.data)?, gradients));
+        }
+        for bytes in launch.own_buffers() {
+            let (values, gradients) = (self.device.buffer(*bytes)?, self.device.buffer(*bytes)?);
+            arrays.push((values, Some(gradients)));
+        }
+        let status = filled(&[0xff; 8])?;
+        let addresses: Vec<BufferAddresses> = arrays
+            .iter()
+            .map(|(values, gradients)| BufferAddresses {
+                values: values.address(),
+                gradients: gradients.as_ref().map_or(0, VulkanBuffer::address),
+            })
+            .collect();
+        let block = filled(&launch.bytes(status.address(), &addresses))?;
+        Ok(Uploaded {
+            arrays,
+            status,
+            block,
+            groups: launch.threads().div_ceil(Spirv::WORKGROUP),
+        })
+    }
+
+    fn repeat(
+        &self,
+        uploaded: &Uploaded,
+        times: usize,
+        limit: Duration,
+    ) -> Result<Vec<Timed>, VulkanError> {
+        if uploaded.groups == 0 {
+            return Ok(Vec::new());
+        }
+        // SAFETY: the block holds the addresses of buffers that live in `uploaded` until the launch is gone;
+        // the kernel checks every index against their sizes.
+        let launch = unsafe {
+            self.kernel
+                .launch(uploaded.block.address(), uploaded.groups, times > 1)
+        }?;
+        (0..times)
+            .map(|_| {
+                let begun = std::time::Instant::now();
+                launch.run(limit)?;
+                Ok(Timed {
+                    host: begun.elapsed().as_secs_f64(),
+                    device: launch.seconds()?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// What one run took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timed {
+    /// Seconds from launch to the end of the wait.
+    pub host: f64,
+    /// Seconds by the device's own timer, where it has one.
+    pub device: Option<f64>,
+}
+
+/// Refuses a kernel that needs what the device does not offer.
+fn check_needs(facts: &VulkanFacts, needs: SpirvNeeds) -> Result<(), DeviceError> {
+    let asked = [
+        (
+            needs.float64,
+            facts.float64,
+            "64-bit floats, in which quotients and roots are made (shaderFloat64)",
+        ),
+        (
+            needs.int64_atomics,
+            facts.int64_atomics,
+            "atomic operations on 64-bit words (shaderBufferInt64Atomics)",
+        ),
+        (
+            needs.bytes,
+            facts.bytes,
+            "8-bit words in memory (storageBuffer8BitAccess)",
+        ),
+        (
+            needs.halves,
+            facts.halves,
+            "16-bit words in memory (storageBuffer16BitAccess)",
+        ),
+    ];
+    match asked.into_iter().find(|(needed, has, _)| *needed && !has) {
+        Some((_, _, feature)) => Err(DeviceError::VulkanLacks {
+            device: facts.name.clone(),
+            feature: feature.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,256 @@
+//! A kernel on a Vulkan device against the interpreter, on random arguments, forward and backward.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use warpsmith_compiler::ir::{FunctionKind, Module};
+use warpsmith_compiler::launch_abi::Direction;
+use warpsmith_device::{DeviceError, VulkanDevice};
+use warpsmith_interpreter::{Argument, Interpreter, Spirv, random_arguments};
+
+use crate::agreement::{Difference, compare_bits, compare_conditioned};
+use crate::conditioning::{MOVES, moved};
+use crate::verify::{ATTEMPTS, Expectation, expect, rank, without_integers};
+use crate::vulkan_kernel::{VulkanError, VulkanProgram};
+
+/// A launch of a few hundred threads that takes longer does not end.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How a kernel fared on Vulkan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum VulkanParity {
+    /// Device and interpreter agree.
+    Agrees {
+        /// How closely forward.
+        forward: Closeness,
+        /// How closely backward; nothing where that was not compared.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        backward: Option<Closeness>,
+        /// Why it was not, where the kernel has an adjoint.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        backward_refused: Option<String>,
+        /// Over how many threads.
+        threads: usize,
+    },
+    /// They do not.
+    Disagrees {
+        /// `forward` or `backward`.
+        direction: &'static str,
+        /// Where, first.
+        difference: Difference,
+        /// Over how many threads.
+        threads: usize,
+    },
+    /// The interpreter found something wrong with the kernel on these arguments, or does not know an
+    /// operation, so that there is nothing to compare with.
+    NotExecutable {
+        /// What it said.
+        reason: String,
+    },
+    /// The compiler refuses the kernel, or it has something that Vulkan kernels do not support.
+    Refused {
+        /// What was said.
+        reason: String,
+    },
+    /// It could not be compiled for the device or launched.
+    Failed {
+        /// What was seen.
+        reason: String,
+    },
+}
+
+/// How closely two runs agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closeness {
+    /// Every bit is the same.
+    Bits,
+    /// As far as functions such as `sin` and sums in another order round.
+    Rounding,
+    /// As far as the last bits of the inputs decide the results.
+    Conditioned,
+}
+
+/// Runs the kernel of `module` on both, over about `size` squared threads; over fewer where those reach
+/// outside the arrays or race.
+pub fn verify_on_vulkan(
+    device: &VulkanDevice,
+    module: &Module,
+    size: usize,
+    seed: u64,
+) -> VulkanParity {
+    match check(device, module, size, seed) {
+        Ok(parity) => parity,
+        Err(VulkanError::Refused(findings)) => VulkanParity::Refused {
+            reason: VulkanError::Refused(findings).to_string(),
+        },
+        Err(VulkanError::Device(error @ DeviceError::VulkanLacks { .. })) => {
+            VulkanParity::Refused {
+                reason: error.to_string(),
+            }
+        }
+        Err(error) => VulkanParity::Failed {
+            reason: error.to_string(),
+        },
+    }
+}
+
+fn check(
+    device: &VulkanDevice,
+    module: &Module,
+    size: usize,
+    seed: u64,
+) -> Result<VulkanParity, VulkanError> {
+    let rank = rank(module);
+    let many = match rank {
+        1 => size * size,
+        2 => size,
+        3 => size.div_ceil(2),
+        _ => size.div_ceil(4),
+    };
+    let planned = Interpreter::forward(module);
+    let interpreter = match planned {
+        Ok(interpreter) => interpreter,
+        Err(findings) => {
+            let reason = VulkanError::Refused(findings).to_string();
+            return Ok(VulkanParity::NotExecutable { reason });
+        }
+    };
+    let exact = interpreter.rounds_alike();
+    let forward = VulkanProgram::build(device, module, interpreter, true)?;
+    let mut backward_refused = None;
+    let backward = match adjoint(device, module) {
+        Ok(program) => program,
+        Err(VulkanError::Refused(findings)) => {
+            backward_refused = Some(VulkanError::Refused(findings).to_string());
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let mut fault = String::new();
+    let launches = (0..ATTEMPTS).flat_map(|attempt| [many, 6, 1].map(|threads| (attempt, threads)));
+    for (attempt, threads) in launches {
+        let dim = vec![threads; rank];
+        // Room behind the last thread, for kernels that look at neighbours.
+        let room = vec![2 * many + 8; rank];
+        let mut given = match random_arguments(module, &room, seed.wrapping_add(attempt)) {
+            Ok(arguments) => arguments,
+            Err(reason) => return Ok(VulkanParity::NotExecutable { reason }),
+        };
+        if attempt + 1 == ATTEMPTS {
+            given.iter_mut().for_each(without_integers);
+        }
+        let threads = dim.iter().product();
+        let mut agreed = [None; 2];
+        let passes = [
+            (Some((&forward, exact)), Direction::Forward, "forward"),
+            (
+                backward.as_ref().map(|(program, exact)| (program, *exact)),
+                Direction::Backward,
+                "backward",
+            ),
+        ];
+        let mut stopped = false;
+        for (n, (program, direction, name)) in passes.into_iter().enumerate() {
+            let Some((program, exact)) = program else {
+                continue;
+            };
+            match compare(program, exact, module, direction, &dim, &given)? {
+                Compared::Agrees(closeness) => agreed[n] = Some(closeness),
+                Compared::Disagrees(difference) => {
+                    return Ok(VulkanParity::Disagrees {
+                        direction: name,
+                        difference,
+                        threads,
+                    });
+                }
+                Compared::Cannot(reason) => {
+                    fault = format!("{name}: {reason}");
+                    stopped = true;
+                    break;
+                }
+            }
+        }
+        if let ([Some(forward), backward], false) = (agreed, stopped) {
+            return Ok(VulkanParity::Agrees {
+                forward,
+                backward,
+                backward_refused,
+                threads,
+            });
+        }
+    }
+    Ok(VulkanParity::NotExecutable { reason: fault })
+}
+
+/// The adjoint, where the kernel has one, and whether it rounds alike everywhere.
+fn adjoint<'m>(
+    device: &VulkanDevice,
+    module: &'m Module,
+) -> Result<Option<(VulkanProgram<'m>, bool)>, VulkanError> {
+    let FunctionKind::Kernel { options, .. } = &module.kernel.kind else {
+        return Ok(None);
+    };
+    if !options.backward {
+        return Ok(None);
+    }
+    let interpreter = Interpreter::adjoint(module).map_err(VulkanError::Refused)?;
+    let exact = interpreter.rounds_alike();
+    let program = VulkanProgram::build(device, module, interpreter, true)?;
+    Ok(Some((program, exact)))
+}
+
+enum Compared {
+    Agrees(Closeness),
+    Disagrees(Difference),
+    /// There is nothing to compare with.
+    Cannot(String),
+}
+
+fn compare(
+    program: &VulkanProgram<'_>,
+    exact: bool,
+    module: &Module,
+    direction: Direction,
+    dim: &[usize],
+    given: &[Argument],
+) -> Result<Compared, VulkanError> {
+    let expectation = |given: &[Argument]| expect(module, direction, Spirv::WORKGROUP, dim, given);
+    let expected = match expectation(given) {
+        Expectation::Results(arguments) => arguments,
+        Expectation::Race(reason) | Expectation::Fault(reason) => {
+            return Ok(Compared::Cannot(reason));
+        }
+    };
+    let mut actual = given.to_vec();
+    let findings = program.run(dim, &mut actual, LIMIT)?;
+    // The interpreter found nothing but, perhaps, expectations that failed.
+    let finding = findings
+        .into_iter()
+        .find(|finding| !finding.message.starts_with("`expect"));
+    if let Some(finding) = finding {
+        return Err(VulkanError::Refused(vec![finding]));
+    }
+    let Some(bits) = compare_bits(module, &actual, &expected) else {
+        return Ok(Compared::Agrees(Closeness::Bits));
+    };
+    if exact {
+        return Ok(Compared::Disagrees(bits));
+    }
+    let Some(difference) = compare_conditioned(module, &actual, &expected, &[]) else {
+        return Ok(Compared::Agrees(Closeness::Rounding));
+    };
+    let near: Vec<Vec<Argument>> = (0..MOVES)
+        .filter_map(|seed| match expectation(&moved(module, given, seed)) {
+            Expectation::Results(arguments) => Some(arguments),
+            Expectation::Race(_) | Expectation::Fault(_) => None,
+        })
+        .collect();
+    Ok(
+        match compare_conditioned(module, &actual, &expected, &near) {
+            None => Compared::Agrees(Closeness::Conditioned),
+            Some(_) => Compared::Disagrees(difference),
+        },
+    )
+}

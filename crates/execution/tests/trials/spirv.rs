@@ -1,0 +1,69 @@
+//! Every kernel that is accepted is valid SPIR-V, forward and backward, by `spirv-val`.
+
+use std::process::Command;
+
+use libtest_mimic::{Failed, Trial};
+use warpsmith_compiler::{Options, compile};
+use warpsmith_interpreter::{FloatControl, Interpreter, SpirvTarget};
+
+use crate::kernel_files;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let missing = Command::new("spirv-val").arg("--version").output().is_err();
+    if missing {
+        eprintln!("no `spirv-val` (Debian: `spirv-tools`): validity is not checked");
+    }
+    let valid = Trial::test("accepted kernels are valid SPIR-V", all_are_valid);
+    vec![valid.with_ignored_flag(missing)]
+}
+
+fn all_are_valid() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("kernel.spv");
+    let (mut written, mut refused) = (0, 0);
+    let every = SpirvTarget {
+        floats: [FloatControl {
+            denormals: true,
+            nearest: true,
+            special: true,
+        }; 2],
+        cuts_loops: true,
+        silent: true,
+    };
+    for path in kernel_files() {
+        let source = std::fs::read_to_string(&path)?;
+        let Ok(module) = compile(&source, &Options::default()) else {
+            continue;
+        };
+        for planned in [Interpreter::forward(&module), Interpreter::adjoint(&module)] {
+            let Ok(interpreter) = planned else { continue };
+            for target in [SpirvTarget::default(), every] {
+                let spirv = match interpreter.spirv(target) {
+                    Ok(spirv) => spirv,
+                    Err(findings) => {
+                        refused += 1;
+                        assert!(
+                            findings[0]
+                                .message
+                                .starts_with("Vulkan kernels do not support ")
+                        );
+                        continue;
+                    }
+                };
+                written += 1;
+                std::fs::write(&file, spirv.bytes())?;
+                let said = Command::new("spirv-val")
+                    .args(["--target-env", "vulkan1.2"])
+                    .arg(&file)
+                    .output()?;
+                if !said.status.success() {
+                    let words = String::from_utf8_lossy(&said.stderr).into_owned();
+                    return Err(format!("{}: {words}", path.display()).into());
+                }
+            }
+        }
+    }
+    eprintln!("{written} modules are valid, {refused} were refused by name");
+    assert!(written > 2 * refused, "most kernels are written");
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Kernels on the Vulkan device that is here, against the interpreter; lavapipe will do.
+
+use std::time::Duration;
+
+use libtest_mimic::{Failed, Trial};
+use warpsmith_compiler::{Options, compile};
+use warpsmith_device::{VulkanDevice, vulkan_messages};
+use warpsmith_execution::{Closeness, VulkanParity, VulkanProgram, verify_on_vulkan};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+
+use crate::kernel_files;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// `1` where the validation layer is installed.
+pub(crate) fn validation_wanted() -> &'static str {
+    let listed = |folder: &str| {
+        std::fs::read_dir(folder).is_ok_and(|entries| {
+            let mut names = entries.flatten().map(|entry| entry.file_name());
+            names.any(|name| name.to_string_lossy().contains("khronos_validation"))
+        })
+    };
+    let folders = [
+        "/usr/share/vulkan/explicit_layer.d",
+        "/etc/vulkan/explicit_layer.d",
+    ];
+    if folders.into_iter().any(listed) {
+        "1"
+    } else {
+        "0"
+    }
+}
+
+pub(crate) fn trials(missing: bool) -> Vec<Trial> {
+    let trial = |name: &str, run: fn(&VulkanDevice) -> Result<(), Failed>| {
+        Trial::test(name, move || {
+            let device = VulkanDevice::open(0)?;
+            run(&device)?;
+            assert_eq!(device.ledger().stats().live, 0, "all memory was returned");
+            let heard = vulkan_messages().unwrap_or_default();
+            assert!(heard.is_empty(), "the validation layer says {}", heard[0]);
+            Ok(())
+        })
+        .with_ignored_flag(missing)
+    };
+    vec![
+        trial("kernels agree with the interpreter", kernels_agree),
+        trial("an index out of range is a finding", outside),
+        trial("a loop without end is a finding", endless),
+        trial("functions are right to their last places", functions),
+        trial("bits survive every operation", bits),
+    ]
+}
+
+fn kernels_agree(device: &VulkanDevice) -> Result<(), Failed> {
+    let (mut exact, mut close, mut refused, mut idle) = (0, 0, 0, 0);
+    for path in kernel_files() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let source = std::fs::read_to_string(&path)?;
+        let Ok(module) = compile(&source, &Options::default()) else {
+            continue;
+        };
+        match verify_on_vulkan(device, &module, 8, 7) {
+            VulkanParity::Agrees {
+                forward: Closeness::Bits,
+                backward: None | Some(Closeness::Bits),
+                ..
+            } => exact += 1,
+            VulkanParity::Agrees { .. } => close += 1,
+            VulkanParity::Refused { reason } => {
+                eprintln!("{name}: {reason}");
+                refused += 1;
+            }
+            VulkanParity::NotExecutable { .. } => idle += 1,
+            wrong => return Err(format!("{name}: {wrong:?}").into()),
+        }
+    }
+    eprintln!(
+        "{exact} kernels agree bit for bit, {close} up to rounding; {refused} refused, {idle} not executable"
+    );
+    assert!(exact > refused, "most kernels run");
+    Ok(())
+}
+
+fn program<'m>(
+    device: &VulkanDevice,
+    module: &'m warpsmith_compiler::ir::Module,
+) -> Result<VulkanProgram<'m>, Failed> {
+    let interpreter = Interpreter::forward(module).map_err(|findings| findings[0].to_string())?;
+    Ok(VulkanProgram::build(device, module, interpreter, false)?)
+}
+
+fn compiled(body: &str) -> Result<warpsmith_compiler::ir::Module, Failed> {
+    let source = format!("import warp as wp\n\n\n@wp.kernel\n{body}");
+    Ok(compile(&source, &Options::default()).map_err(|findings| findings[0].to_string())?)
+}
+
+fn outside(device: &VulkanDevice) -> Result<(), Failed> {
+    let module = compiled(
+        "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = x[i * 2] + 1.0\n",
+    )?;
+    let program = program(device, &module)?;
+    let mut arguments = [
+        Argument::Array(ArrayArgument::from_f32(&[1.0, 2.0, 3.0, 4.0])),
+        Argument::Array(ArrayArgument::from_f32(&[0.0; 4])),
+    ];
+    let findings = program.run(&[4], &mut arguments, LIMIT)?;
+    let codes: Vec<&str> = findings.iter().map(|finding| &*finding.code).collect();
+    assert_eq!(codes, ["K101"], "{findings:?}");
+    let Argument::Array(y) = &arguments[1] else {
+        unreachable!()
+    };
+    // The threads that stayed inside did their work, the others touched nothing.
+    assert_eq!(y.to_f32(), [2.0, 4.0, 0.0, 0.0]);
+    Ok(())
+}
+
+fn endless(device: &VulkanDevice) -> Result<(), Failed> {
+    let module = compiled(
+        "def k(x: wp.array(dtype=int)):\n    n = int(0)\n    while n < 10:\n        n = n * 1\n    x[0] = n\n",
+    )?;
+    let program = program(device, &module)?;
+    let mut arguments = [Argument::Array(ArrayArgument {
+        shape: vec![1],
+        data: vec![0; 4],
+        gradient: None,
+    })];
+    let findings = program.run(&[1], &mut arguments, LIMIT)?;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(&*findings[0].code, "K107");
+    Ok(())
+}
+
+/// The distance of two floats in units of the last place.
+fn apart(a: f32, b: f32) -> u32 {
+    if a.is_nan() && b.is_nan() {
+        return 0;
+    }
+    let order = |x: f32| {
+        let bits = x.to_bits() as i32;
+        i64::from(if bits < 0 { i32::MIN - bits } else { bits })
+    };
+    (order(a) - order(b)).unsigned_abs() as u32
+}
+
+fn run_both(
+    device: &VulkanDevice,
+    body: &str,
+    inputs: &[Vec<f32>],
+) -> Result<(Vec<f32>, Vec<f32>), Failed> {
+    let module = compiled(body)?;
+    let count = inputs[0].len();
+    let mut given: Vec<Argument> = (inputs.iter())
+        .map(|values| Argument::Array(ArrayArgument::from_f32(values)))
+        .collect();
+    given.push(Argument::Array(ArrayArgument::from_f32(&vec![0.0; count])));
+    let mut expected = given.clone();
+    let interpreter = Interpreter::forward(&module).map_err(|findings| findings[0].to_string())?;
+    interpreter.run(&[count], &mut expected)?;
+    let findings = program(device, &module)?.run(&[count], &mut given, LIMIT)?;
+    assert!(findings.is_empty(), "{findings:?}");
+    let last = |arguments: &[Argument]| match arguments.last() {
+        Some(Argument::Array(array)) => array.to_f32(),
+        _ => Vec::new(),
+    };
+    Ok((last(&given), last(&expected)))
+}
+
+/// A function of two numbers, in Python and in Rust.
+type Pair<'a> = (&'a str, fn(f64, f64) -> f64);
+
+/// The cosine or sine that an angle is asked of: noise beyond 1 is forgiven, and what is no number is -1.
+fn forgiven(x: f64) -> f64 {
+    if x.is_nan() { -1.0 } else { x.clamp(-1.0, 1.0) }
+}
+
+/// One function of Python and of Rust, and the numbers that it is tried on.
+type Function<'a> = (&'a str, fn(f64) -> f64, &'a [f32]);
+
+/// Within one unit in the last place of the true value: the interpreter's own, which is the system's, may be
+/// further from it.
+fn functions(device: &VulkanDevice) -> Result<(), Failed> {
+    let wide: Vec<f32> = (0..4000).map(|n| (n as f32 - 2000.0) * 0.0437).collect();
+    let unit: Vec<f32> = (0..4000).map(|n| (n as f32 - 2000.0) / 2000.0).collect();
+    let positive: Vec<f32> = (0..4000)
+        .map(|n| 1.3_f32.powi(n % 300 - 150) * (1.0 + n as f32 / 999.0))
+        .collect();
+    let odd = [
+        0.0,
+        -0.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        1.0,
+        1e-40,
+    ];
+    let cases: [Function<'_>; 15] = [
+        ("sin", f64::sin, &wide),
+        ("cos", f64::cos, &wide),
+        ("tan", f64::tan, &wide),
+        ("exp", f64::exp, &wide),
+        ("sinh", f64::sinh, &wide),
+        ("cosh", f64::cosh, &wide),
+        ("tanh", f64::tanh, &wide),
+        ("atan", f64::atan, &wide),
+        ("cbrt", f64::cbrt, &wide),
+        ("asin", |x| forgiven(x).asin(), &unit),
+        ("acos", |x| forgiven(x).acos(), &unit),
+        ("log", f64::ln, &positive),
+        ("log2", f64::log2, &positive),
+        ("log10", f64::log10, &positive),
+        ("sqrt", f64::sqrt, &positive),
+    ];
+    for (name, function, inputs) in cases {
+        let body = format!(
+            "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = wp.{name}(x[i])\n"
+        );
+        let inputs: Vec<f32> = inputs.iter().chain(&odd).copied().collect();
+        let (actual, _) = run_both(device, &body, std::slice::from_ref(&inputs))?;
+        for (a, x) in actual.iter().zip(&inputs) {
+            let e = function(f64::from(*x)) as f32;
+            assert!(apart(*a, e) <= 1, "{name}({x:e}) is {a:e}, expected {e:e}");
+        }
+    }
+    let bases: Vec<f32> = wide.iter().chain(&odd).copied().collect();
+    let powers: Vec<f32> = (0..bases.len())
+        .map(|n| (n % 13) as f32 - 6.0 + (n % 2) as f32 * 0.5)
+        .collect();
+    let pairs: [Pair<'_>; 2] = [("pow", f64::powf), ("atan2", f64::atan2)];
+    for (name, function) in pairs {
+        let body = format!(
+            "def k(x: wp.array(dtype=float), z: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = wp.{name}(x[i], z[i])\n"
+        );
+        let (actual, _) = run_both(device, &body, &[bases.clone(), powers.clone()])?;
+        for (n, a) in actual.iter().enumerate() {
+            let (x, z) = (bases[n], powers[n]);
+            let e = function(f64::from(x), f64::from(z)) as f32;
+            assert!(
+                apart(*a, e) <= 1,
+                "{name}({x:e}, {z:e}) is {a:e}, expected {e:e}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Every operation that IEEE 754 rounds, on numbers of every exponent, subnormal ones too.
+fn bits(device: &VulkanDevice) -> Result<(), Failed> {
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        f32::from_bits((state >> 32) as u32)
+    };
+    let a: Vec<f32> = (0..20_000).map(|_| random()).collect();
+    let b: Vec<f32> = (0..20_000)
+        .map(|n| if n % 3 == 0 { a[n] * 1.000_1 } else { random() })
+        .collect();
+    let forms = [
+        "x[i] + z[i]",
+        "x[i] - z[i]",
+        "x[i] * z[i]",
+        "x[i] / z[i]",
+        "(x[i] + z[i]) - x[i]",
+        "x[i] * z[i] + x[i]",
+        "wp.sqrt(wp.abs(x[i]))",
+        "wp.min(x[i], z[i])",
+        "wp.max(x[i], z[i])",
+        "wp.floor(x[i])",
+        "wp.round(x[i])",
+        "wp.rint(x[i])",
+        "wp.trunc(x[i])",
+        "wp.frac(x[i])",
+        "float(wp.float16(x[i]) * wp.float16(z[i]))",
+        "float(int(x[i]))",
+        "float(wp.uint8(x[i]))",
+        "wp.mod(x[i], z[i])",
+        "wp.floordiv(x[i], z[i])",
+        "float(wp.int64(x[i]))",
+    ];
+    for form in forms {
+        let body = format!(
+            "def k(x: wp.array(dtype=float), z: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = {form}\n"
+        );
+        let (actual, expected) = run_both(device, &body, &[a.clone(), b.clone()])?;
+        let wrong = (0..a.len()).find(|&n| {
+            actual[n].to_bits() != expected[n].to_bits()
+                && !(actual[n].is_nan() && expected[n].is_nan())
+        });
+        if let Some(n) = wrong {
+            let message = format!(
+                "{form} of {:e}, {:e} is {:e}, expected {:e}",
+                a[n], b[n], actual[n], expected[n]
+            );
+            return Err(message.into());
+        }
+    }
+    Ok(())
+}
