@@ -275,12 +275,13 @@ mod tests {
     use crate::project::parse::cuda::CudaFile;
 
     fn facts(files: &[(&str, &str)]) -> ProjectFacts {
-        let mut facts = ProjectFacts::default();
-        facts.cuda = files
-            .iter()
-            .map(|(path, text)| CudaFile::parse(path, text))
-            .collect();
-        facts
+        ProjectFacts {
+            cuda: files
+                .iter()
+                .map(|(path, text)| CudaFile::parse(path, text))
+                .collect(),
+            ..ProjectFacts::default()
+        }
     }
 
     #[test]

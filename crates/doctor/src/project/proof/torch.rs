@@ -152,8 +152,8 @@ fn torch_of_image(image: &str) -> Option<Version> {
     let version = Version::parse(tag.split('-').next()?)?;
     if name.ends_with("nvidia/pytorch") {
         let month = (version.part(0), version.part(1));
-        let rows = NVIDIA_IMAGES.iter().rev();
-        let row = rows.skip_while(|(year, m, _)| (*year, *m) > month).next();
+        let mut rows = NVIDIA_IMAGES.iter().rev();
+        let row = rows.find(|(year, m, _)| (*year, *m) <= month);
         return Version::parse(row.map_or("0.4.1", |(.., torch)| torch));
     }
     (name.ends_with("pytorch/pytorch") && version.precision() >= 2).then_some(version)
