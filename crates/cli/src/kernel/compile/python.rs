@@ -94,6 +94,7 @@ pub(crate) fn run(
     options: &PythonOptions,
     cuda: &CudaOptions,
 ) -> Result<Outcome> {
+    options.check(global)?;
     let source = PythonFile::read(file, &options.root)?;
     let shown = file.display().to_string();
     let settings = Options {
@@ -113,7 +114,6 @@ pub(crate) fn run(
     let refused = !findings.is_empty();
     if global.format == Format::Json {
         let mut stdout = stdout().lock();
-        // Bytes that are no text stay out of JSON.
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let report = Report {
             file: &shown,
@@ -143,6 +143,19 @@ struct Written {
 }
 
 impl PythonOptions {
+    /// Refuses options that contradict each other.
+    fn check(&self, global: &Global) -> Result<()> {
+        match (self.emit, self.adjoint, global.format) {
+            (Emit::Spirv, _, Format::Json) => {
+                bail!(
+                    "`--emit spirv` writes bytes, which JSON does not hold: leave `--format json` out"
+                )
+            }
+            (Emit::Spirv, ..) | (_, false, _) => Ok(()),
+            _ => bail!("`--adjoint` is for `--emit spirv`; the other texts hold both directions"),
+        }
+    }
+
     /// Compiles, with the digits in the names that were requested.
     fn module(
         &self,
