@@ -42,7 +42,7 @@ pub struct Target {
     pub path: String,
     /// Headers beside our own, such as `authorization`.
     pub headers: Vec<(String, String)>,
-    /// What is sent, with its type; without it the page is only asked for.
+    /// What is sent, with its type; without it the page is only requested.
     pub post: Option<(&'static str, Bytes)>,
     /// Whom to trust; plain where absent.
     pub tls: Option<Arc<ClientConfig>>,
