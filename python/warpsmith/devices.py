@@ -7,6 +7,7 @@ here: what the caller has not imported, the caller does not use.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any, Callable
 
@@ -74,6 +75,24 @@ class EventClock:
         self._wait()
 
 
+_timers = threading.local()
+
+
+def _kept_timers() -> dict[tuple[int, bool], Any]:
+    kept: dict[tuple[int, bool], Any] = _timers.__dict__.setdefault("kept", {})
+    return kept
+
+
+def _timer_of(key: tuple[int, bool]) -> Any:
+    """This thread's timer of a GPU, cold or not. It is made once: two timers know their own cost to some 30 ns, and
+    repeats of a call would differ by that. A cold one keeps as much memory as the L2 cache has."""
+    kept = _kept_timers()
+    if key not in kept:
+        kept[key] = _native.GpuTimer(*key)
+    kept[key].renew()
+    return kept[key]
+
+
 class HeldClock(EventClock):
     """The program's own GPU timer: a kernel holds the current stream until start, call and stop are queued,
     so that what the host takes to queue them is not in the time; cold, the L2 cache is flushed before."""
@@ -82,10 +101,16 @@ class HeldClock(EventClock):
         super().__init__(events.name, events._event, events._seconds, events._wait)
         self.mode = mode
         self._stream = stream
-        self._timer = _native.GpuTimer(gpu, mode == "cold")
+        self._key = (gpu, mode == "cold")
+        self._timer = _timer_of(self._key)
 
     def time_many(self, call: Callable[[], Any], count: int) -> list[float]:
-        return self._timer.time_many(self._stream(), count, call)
+        try:
+            return self._timer.time_many(self._stream(), count, call)
+        except BaseException:
+            # A call that ends the context ends the timer.
+            _kept_timers().pop(self._key, None)
+            raise
 
     @property
     def unheld(self) -> int:

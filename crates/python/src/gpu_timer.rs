@@ -38,6 +38,11 @@ impl GpuTimer {
         Ok(Self { device, timer })
     }
 
+    /// Begins with another call: what was learnt about the one before is forgotten.
+    fn renew(&mut self) {
+        self.timer.renew();
+    }
+
     /// The GPU.
     #[getter]
     fn name(&self) -> String {

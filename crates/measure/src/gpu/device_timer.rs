@@ -9,11 +9,10 @@
 //! What events and the launch of a kernel cost behind a hold is measured with empty kernels and taken
 //! off. It is 2.6 to 2.8 µs on an H200, by where the driver's queue happens to be cut between the events;
 //! a flush moves that cut from sample to sample, so a timer that flushes also flushes before the empty
-//! kernels: timers then agree on the cost to the resolution of events. One sample behind
-//! a hold is the steadiest; several share one wait and cost the host half as much, but the first
-//! event of a sample then follows close on the last of the one before. How much that adds to the
-//! spread differs between GPUs: it is measured, and samples are taken together only where it is
-//! little. Around what is taken together, outside of its events, time and cycle count of a
+//! kernels. One sample behind a hold is the steadiest; several share one wait and cost the host half as
+//! much, but the first event of a sample then follows close on the last of the one before. How much that
+//! adds to the spread differs between GPUs: it is measured, and samples are taken together only where it
+//! is little. Around what is taken together, outside of its events, time and cycle count of a
 //! multiprocessor are stamped: they give the clock that it ran at.
 
 use std::time::Duration;
@@ -24,7 +23,6 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Event, Stream};
 use super::clock_stamps::ClockStamps;
 use super::hold::Hold;
 use super::spin::Spin;
-use crate::statistics::order::median_of;
 
 /// State of the caches when a sample begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +54,9 @@ pub struct DeviceTimer {
     ring_overhead: Seconds,
     flush: Option<DeviceBuffer<u8>>,
     flush_byte: u8,
-    /// Samples that are queued behind one hold.
+    /// Samples that are queued behind one hold, and how many the timer began with.
     ring: usize,
+    first_ring: usize,
     strikes: u32,
     unheld: usize,
     limit: Duration,
@@ -100,37 +99,51 @@ impl DeviceTimer {
             flush,
             flush_byte: 0,
             ring: Self::RING,
+            first_ring: Self::RING,
             strikes: 0,
             unheld: 0,
             limit: Self::LIMIT,
         };
         timer.calibrate(device.stream())?;
+        timer.first_ring = timer.ring;
         Ok(timer)
     }
 
     fn calibrate(&mut self, stream: &Stream) -> Result<(), DeviceError> {
         let empty = |timer: &mut Self, together: usize| -> Result<Vec<f64>, DeviceError> {
             let mut times = Vec::new();
-            while times.len() < 2 * Self::RING {
+            while times.len() < 4 * Self::RING {
                 let samples = timer.spins(stream, 0, together)?;
                 times.extend(samples.iter().map(|sample| sample.seconds));
             }
             times.sort_unstable_by(f64::total_cmp);
             Ok(times)
         };
+        // Costs come in steps of 160 ns on an H200, and a median would choose one of two steps by chance.
+        let usual = |sorted: &[f64]| {
+            let middle = &sorted[sorted.len() / 4..sorted.len() * 3 / 4];
+            Seconds(middle.iter().sum::<f64>() / middle.len() as f64)
+        };
         let alone = empty(self, 1)?;
-        self.overhead = Seconds(median_of(&alone));
+        self.overhead = usual(&alone);
         if self.flush.is_some() {
             // These are never taken together.
             return Ok(());
         }
         let several = empty(self, Self::RING)?;
-        self.ring_overhead = Seconds(median_of(&several));
+        self.ring_overhead = usual(&several);
         let spread = several[several.len() * 95 / 100] - several[several.len() * 5 / 100];
         if spread > Self::RING_SPREAD {
             self.ring = 1;
         }
         Ok(())
+    }
+
+    /// Begins with other work: what was learnt about the work before is forgotten, the timer's own cost is not.
+    pub fn renew(&mut self) {
+        self.ring = self.first_ring;
+        self.strikes = 0;
+        self.unheld = 0;
     }
 
     /// How many samples are taken together.
