@@ -44,6 +44,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "high",
         "a voice's quality is judged in a narrower range than a pitch is looked for",
     ),
+    (
+        "interval",
+        "a person looks twice a second, files and pages want ten samples",
+    ),
     ("key", "a key that locks, and one in music"),
     ("limit", "a command may take longer than a launch"),
     ("listen", "two servers on one machine need two ports"),
