@@ -623,13 +623,21 @@ fn write_as_other(path: &Path) -> Result<(), String> {
     let program = folder.path().join("program");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     set_mode(&program, 0o755);
-    let output = Command::new(&program)
-        .env(CHILD, path)
-        .current_dir("/")
-        .uid(OTHER)
-        .gid(OTHER)
-        .output()
-        .unwrap();
+    let start = || {
+        Command::new(&program)
+            .env(CHILD, path)
+            .current_dir("/")
+            .uid(OTHER)
+            .gid(OTHER)
+            .output()
+    };
+    let output = loop {
+        match start() {
+            // A process that another test starts meanwhile holds the copy open until it is what it becomes.
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::yield_now(),
+            started => break started.unwrap(),
+        }
+    };
     if output.status.success() {
         Ok(())
     } else {

@@ -7,7 +7,7 @@ use warpsmith_telemetry::{
     Energy, Event, Happening, Micros, ProcessUse, RingSample, Slow, State, Steady,
 };
 
-use crate::scenario::{Gpu, Process, Throttle};
+use crate::scenario::{Gpu, Process, Throttle, instance_number};
 
 const MEGA: f64 = 1024.0 * 1024.0;
 
@@ -206,8 +206,7 @@ impl Device {
                         memory_bytes: process.memory_mb.map(|mb| (mb * MEGA) as i64),
                         compute: !process.graphics,
                         busy_percent: Some(process.busy.unwrap_or(part).round() as i64),
-                        // Numbers of instances begin at 1, as those of handles do.
-                        gpu_instance: process.mig.map(|nth| nth + 1),
+                        gpu_instance: process.mig.map(instance_number),
                     })
                 });
                 uses.collect()

@@ -143,6 +143,11 @@ pub struct Process {
     pub mig: Option<u32>,
 }
 
+/// The driver's number for the nth MIG instance. Not its position: a GPU of seven parts numbers them from 7 on.
+pub(crate) fn instance_number(nth: u32) -> u32 {
+    nth + 7
+}
+
 /// A MIG instance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

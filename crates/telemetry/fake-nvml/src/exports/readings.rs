@@ -8,6 +8,7 @@ use nvml_wrapper_sys::bindings::{
 
 use super::call::{Answer, Call, Handle, code_of, export, export_number, put, put_some};
 use crate::machine::code;
+use crate::scenario::instance_number;
 
 export! {
     nvmlDeviceGetUtilizationRates(device: Handle, rates: *mut nvmlUtilization_t) => {
@@ -112,8 +113,7 @@ export_number! {
     nvmlDeviceGetMaxPcieLinkWidth => |call| Some(call.device().gpu().pcie[3].into());
     nvmlDeviceGetPcieReplayCounter => |call| call.device().slow(call.t).pcie_replays;
     nvmlDeviceGetMaxMigDeviceCount => |call| Some(call.device().gpu().mig.len() as i64);
-    // Not its position: a GPU of seven parts numbers them from 7 on.
-    nvmlDeviceGetGpuInstanceId => |call| call.instance.checked_sub(1).map(|nth| nth as i64 + 7);
+    nvmlDeviceGetGpuInstanceId => |call| call.instance.checked_sub(1).map(|nth| instance_number(nth as u32).into());
     nvmlDeviceGetIndex => |call| Some(call.gpu as i64);
     nvmlDeviceGetMinorNumber => |call| Some(call.gpu as i64);
     nvmlDeviceGetPersistenceMode => |_call| Some(1);
