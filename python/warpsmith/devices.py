@@ -78,12 +78,12 @@ class EventClock:
 _timers = threading.local()
 
 
-def _kept_timers() -> dict[tuple[int, bool], Any]:
-    kept: dict[tuple[int, bool], Any] = _timers.__dict__.setdefault("kept", {})
+def _kept_timers() -> dict[tuple[int, bool], _native.GpuTimer]:
+    kept: dict[tuple[int, bool], _native.GpuTimer] = _timers.__dict__.setdefault("kept", {})
     return kept
 
 
-def _timer_of(key: tuple[int, bool]) -> Any:
+def _timer_of(key: tuple[int, bool]) -> _native.GpuTimer:
     """This thread's timer of a GPU, cold or not. It is made once: two timers know their own cost to some 30 ns, and
     repeats of a call would differ by that. A cold one keeps as much memory as the L2 cache has."""
     kept = _kept_timers()
