@@ -95,6 +95,32 @@ pub fn verify_kernel(
     }
 }
 
+/// Threads along each dimension of a launch of about `size` squared.
+pub(crate) fn threads_along(rank: usize, size: usize) -> usize {
+    match rank {
+        1 => size * size,
+        2 => size,
+        3 => size.div_ceil(2),
+        _ => size.div_ceil(4),
+    }
+}
+
+/// The arguments of an attempt, for at most so many threads along each dimension.
+pub(crate) fn arguments_of(
+    module: &Module,
+    most: &[usize],
+    seed: u64,
+    attempt: u64,
+) -> Result<Vec<Argument>, String> {
+    // Room behind the last thread, for kernels that look at neighbours.
+    let room: Vec<usize> = most.iter().map(|threads| 2 * threads + 8).collect();
+    let mut given = random_arguments(module, &room, seed.wrapping_add(attempt))?;
+    if attempt + 1 == ATTEMPTS {
+        given.iter_mut().for_each(without_integers);
+    }
+    Ok(given)
+}
+
 fn check(
     gpu: &CudaDevice,
     nvrtc: &Nvrtc,
@@ -104,12 +130,7 @@ fn check(
     seed: u64,
 ) -> Result<KernelParity, RunError> {
     let rank = rank(module);
-    let many = match rank {
-        1 => size * size,
-        2 => size,
-        3 => size.div_ceil(2),
-        _ => size.div_ceil(4),
-    };
+    let many = threads_along(rank, size);
     let silent = true;
     let fused = Build {
         silent,
@@ -121,15 +142,10 @@ fn check(
     let launches = (0..ATTEMPTS).flat_map(|attempt| [many, 6, 1].map(|threads| (attempt, threads)));
     for (attempt, threads) in launches {
         let dim = vec![threads; rank];
-        // Room behind the last thread, for kernels that look at neighbours.
-        let room = vec![2 * many + 8; rank];
-        let mut given = match random_arguments(module, &room, seed.wrapping_add(attempt)) {
+        let given = match arguments_of(module, &[many].repeat(rank), seed, attempt) {
             Ok(arguments) => arguments,
             Err(reason) => return Ok(KernelParity::NotExecutable { reason }),
         };
-        if attempt + 1 == ATTEMPTS {
-            given.iter_mut().for_each(without_integers);
-        }
         match compare(gpu, module, &kernel, &dim, &given, 0)? {
             Compared::Agrees { backward } => {
                 return Ok(KernelParity::Agrees {
@@ -277,7 +293,7 @@ pub(crate) fn expect(
 }
 
 /// Makes every integer zero; so become arrays that hold any, and have no gradients therefore.
-pub(crate) fn without_integers(argument: &mut Argument) {
+fn without_integers(argument: &mut Argument) {
     match argument {
         Argument::Value(numbers) => {
             for number in numbers {
