@@ -3,7 +3,8 @@
 //! no Chromium.
 //!
 //! `WARPSMITH_PAGE_SECONDS=60` listens that long with the page's own small buffer and insists on no
-//! underrun; `WARPSMITH_PAGE_OUT=DIR` keeps figures and pictures.
+//! underrun, `WARPSMITH_PAGE_THROTTLE=4` in a browser of a quarter of the speed; `WARPSMITH_PAGE_OUT=DIR`
+//! keeps figures and pictures.
 
 mod browser;
 mod keeping;
@@ -87,6 +88,10 @@ fn every_sample_is_played_once() -> Result<(), Failed> {
     let asked: Option<f64> = std::env::var("WARPSMITH_PAGE_SECONDS")
         .ok()
         .and_then(|text| text.parse().ok());
+    if let Ok(times) = std::env::var("WARPSMITH_PAGE_THROTTLE") {
+        let rate: f64 = times.parse()?;
+        browser.call("Emulation.setCPUThrottlingRate", json!({ "rate": rate }))?;
+    }
     // Other tests may keep this machine busy: then the page listens with a larger buffer.
     let (seconds, prebuffer_ms) = asked.map_or((4.0, 1_000), |seconds| (seconds, 120));
     play(
