@@ -23,7 +23,7 @@ use crate::params::{Params, Patch};
 use crate::stream::StreamSettings;
 
 /// What changed since the first music: a seed of another version is another piece.
-pub const COMPOSITION_VERSION: u32 = 2;
+pub const COMPOSITION_VERSION: u32 = 3;
 
 /// Notes that a bar has at most: five pads, a bass, two motifs, eight of the pulse, four bells, a kick
 /// and two swells.

@@ -14,6 +14,8 @@ pub(crate) struct Percussion {
 
 /// Below this there is neither.
 const QUIET: f32 = 0.3;
+/// Loudness of a swell that nothing covers, beside one under held chords.
+const UNCOVERED: f64 = 0.15;
 
 impl Percussion {
     pub(crate) fn new(random: Random) -> Self {
@@ -64,12 +66,15 @@ impl Percussion {
             let start = from + (to - from) * random.unit();
             let seconds = 3.0 + 5.0 * random.unit();
             let velocity = 0.5 * intensity + 0.3 * (random.unit() - 0.5);
+            // Held chords cover noise; above a piano alone it would be hiss.
+            let rings = params.instruments.pads != Patch::Usual;
+            let cover = if rings { UNCOVERED } else { 1.0 };
             let note = Note {
                 voice: Voice::Swell,
                 start: start as u64,
                 length: (seconds * sample_rate) as u32,
                 pitch: 0.0,
-                velocity: (level * velocity.clamp(0.15, 0.6)) as f32,
+                velocity: (level * cover * velocity.clamp(0.15, 0.6)) as f32,
                 pan: (random.unit() * 1.2 - 0.6) as f32,
                 seed: random.bits() as u32,
                 patch: Patch::Usual,

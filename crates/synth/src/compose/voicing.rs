@@ -9,6 +9,10 @@ use super::scale::OCTAVE;
 pub(crate) const MOST_VOICES: usize = 5;
 /// Cents on each side of the centre in which voices lie.
 const REACH: i32 = 1_300;
+/// Two notes below this one and nearer than a fourth are mud: a fourth above C3, so that it holds
+/// in the lowest key, too.
+const LOW: i32 = 5_300;
+const FOURTH: i32 = 500;
 /// Pitches of a chord within twice the reach, at most.
 const MOST_PITCHES: usize = 12;
 
@@ -60,6 +64,11 @@ impl Voicing {
                 return f64::INFINITY;
             }
             cost += if gap < 300 { 1.5 } else { 0.0 };
+            cost += if gap < FOURTH && pair[0] < LOW {
+                3.0
+            } else {
+                0.0
+            };
         }
         let sounds = |class: &i32| pitches.iter().any(|p| p.rem_euclid(OCTAVE) == *class);
         // The root may be left to the bass; third, fifth and colour must sound, the fifth last.

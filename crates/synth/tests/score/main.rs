@@ -93,13 +93,13 @@ fn melodies_step_and_their_shapes_return() {
 
 #[test]
 fn chords_move_to_the_nearest_voicing() {
-    println!("{:12} voicings  excess  move  parallels%", "");
+    println!("{:12} voicings  excess  move  parallels%  mud%", "");
     for &preset in Preset::ALL {
         let figures = medians(TEN_MINUTES, |seed| {
             voice_leading::figures(&notes(seed, preset, 10))
         });
-        let [voicings, excess, moved, parallels] = figures;
-        println!("{preset:12} {voicings:8} {excess:7.2} {moved:5.2} {parallels:11.1}");
+        let [voicings, excess, moved, parallels, mud] = figures;
+        println!("{preset:12} {voicings:8} {excess:7.2} {moved:5.2} {parallels:11.1} {mud:5.1}");
         assert!(voicings >= 40.0, "{preset}: {voicings} voicings");
         assert!(
             excess <= 0.5,
@@ -110,6 +110,7 @@ fn chords_move_to_the_nearest_voicing() {
             parallels <= 1.0,
             "{preset}: {parallels} % parallel fifths and octaves"
         );
+        assert!(mud <= 8.0, "{preset}: {mud} % of chords are muddy");
     }
 }
 

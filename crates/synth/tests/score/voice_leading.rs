@@ -45,9 +45,13 @@ fn least(from: &[i32], to: &[i32]) -> i32 {
     pair(from, &mut to.to_vec())
 }
 
+/// C3: below it two notes nearer than a fourth are mud.
+const LOW: i32 = 48;
+const FOURTH: i32 = 5;
+
 /// Distinct voicings, semitones moved above the least for a change, mean move of a voice, parallel
-/// fifths and octaves %.
-pub(crate) fn figures(notes: &[Note]) -> [f64; 4] {
+/// fifths and octaves %, chords with mud %.
+pub(crate) fn figures(notes: &[Note]) -> [f64; 5] {
     let chords = chords(notes);
     let distinct: HashSet<&Vec<i32>> = chords.iter().collect();
     let changes: Vec<_> = chords
@@ -74,11 +78,17 @@ pub(crate) fn figures(notes: &[Note]) -> [f64; 4] {
             }
         }
     }
+    let muddy = |chord: &&Vec<i32>| {
+        let mut pairs = chord.windows(2);
+        pairs.any(|pair| pair[0] < LOW && pair[1] - pair[0] < FOURTH)
+    };
+    let mud = chords.iter().filter(muddy).count();
     let of = |sum: i32, count: usize| f64::from(sum) / count.max(1) as f64;
     [
         distinct.len() as f64,
         of(excess, changes.len()),
         of(moved, voices),
         100.0 * parallels as f64 / pairs.max(1) as f64,
+        100.0 * mud as f64 / chords.len().max(1) as f64,
     ]
 }
