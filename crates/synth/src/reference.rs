@@ -2,15 +2,15 @@
 
 use std::f64::consts::TAU;
 
-use crate::effects::chain::{SEND, mix_gains};
+use crate::effects::chain::mix_gains;
 use crate::effects::control::Controls;
 use crate::effects::filter::Coefficients;
-use crate::effects::sweep::Sweep;
+use crate::effects::half_band::TAPS;
+use crate::effects::room::{SEND, samples_each};
 use crate::effects::{chorus, delay, early, reverb};
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
 use crate::phrase::Phrase;
-use crate::sound::QUANTUM;
 use crate::sound::envelope::Envelope;
 use crate::sound::instrument::{layers, pan_gains};
 use crate::sound::kick::kick_wave;
@@ -109,88 +109,148 @@ pub fn phrase(phrase: &Phrase, formulas: Formulas, kind: Saw, effects: Option<&P
     mixed
 }
 
-/// Where a wandering delay reads at sample `n`: whole samples, and the share of the next one.
-fn wandered(sweep: &Sweep, n: usize) -> (usize, f64) {
-    let (whole, share, slope) = sweep.over((n / QUANTUM) as u64);
-    let share = f64::from(share) + f64::from(slope) * (n % QUANTUM) as f64;
-    (whole, share)
+/// A channel at every second sample.
+fn halved(line: &[f64]) -> Vec<f64> {
+    let at = |n: usize, back: usize| n.checked_sub(back).map_or(0.0, |n| line[n]);
+    let middle = 2 * TAPS.len() - 1;
+    let sample = |k: usize| {
+        let pairs = (1..).step_by(2).zip(TAPS);
+        let sum: f64 = pairs
+            .map(|(d, tap)| f64::from(tap) * (at(2 * k, middle - d) + at(2 * k, middle + d)))
+            .sum();
+        sum + 0.5 * at(2 * k, middle)
+    };
+    (0..line.len() / 2).map(sample).collect()
 }
 
-/// Filter, chorus, delay and reverb with parameters that stand still.
-#[allow(clippy::needless_range_loop)] // a row of the matrix and a line of the reverb are one index
+/// The way back.
+fn doubled(line: &[f64]) -> Vec<f64> {
+    let at = |k: usize, back: usize| k.checked_sub(back).map_or(0.0, |k| line[k]);
+    let between = |k: usize| {
+        let pairs = TAPS.iter().enumerate();
+        let pairs = pairs.map(|(m, tap)| {
+            let (earlier, later) = (TAPS.len() + m, TAPS.len() - 1 - m);
+            2.0 * f64::from(*tap) * (at(k, earlier) + at(k, later))
+        });
+        pairs.sum::<f64>()
+    };
+    (0..line.len())
+        .flat_map(|k| [at(k, TAPS.len()), between(k)])
+        .collect()
+}
+
+/// Filter, chorus and room with parameters that stand still.
 fn chain(pads: &Frames, plain: &Frames, params: &Params, sample_rate: u32) -> Frames {
     let controls = Controls::new(params, sample_rate);
-    let space = controls.space.value;
     let low = Coefficients::new(controls.cutoff.value, sample_rate);
     let (mut first, mut second) = ([0.0; 2], [0.0; 2]);
     let (chorus_late, chorus_sweeps) = (chorus::late(sample_rate), chorus::sweeps(sample_rate));
+    // Whole blocks, as the engine renders them.
+    let each = samples_each(sample_rate) as usize;
+    let frames = pads.len().next_multiple_of(each);
     let mut filtered = vec![[0.0; 2]; pads.len()];
-    let (early_taps, sweeps) = (early::taps(sample_rate), reverb::sweeps(sample_rate));
-    let mut middle = vec![0.0; pads.len()];
-    let delay_samples = delay::delay_samples(params.bpm, sample_rate);
-    let taps = [delay_samples, delay::right_samples(delay_samples)];
-    let (feedback, delay_damping) = (f64::from(delay::FEEDBACK), f64::from(delay::DAMPING));
-    let mut line = vec![0.0; pads.len()];
-    let lengths = reverb::lengths(sample_rate);
-    let gains = reverb::gains(space, sample_rate).map(f64::from);
-    let damping = f64::from(reverb::DAMPING);
-    let mut lines = vec![[0.0; reverb::LINES]; pads.len()];
-    let [dry_gain, delay_gain, reverb_gain] =
-        mix_gains(space, controls.volume.value).map(f64::from);
-    let mut out = vec![[0.0; 2]; pads.len()];
+    let mut dry = plain.clone();
     for n in 0..pads.len() {
-        let past = |back: usize| n.checked_sub(back);
-        let mut dry = plain[n];
         for channel in 0..2 {
             let v3 = pads[n][channel] - second[channel];
             let v1 = low.a1 * first[channel] + low.a2 * v3;
             let v2 = second[channel] + low.a2 * first[channel] + low.a3 * v3;
             first[channel] = 2.0 * v1 - first[channel];
             second[channel] = 2.0 * v2 - second[channel];
-            let (whole, share) = wandered(&chorus_sweeps[channel], n);
-            let late =
-                |more| past(chorus_late + whole + more).map_or(0.0, |at| filtered[at][channel]);
+            let (whole, share) = chorus_sweeps[channel].at_sample(n);
+            let late = |more| {
+                let past = n.checked_sub(chorus_late + whole + more);
+                past.map_or(0.0, |at| filtered[at][channel])
+            };
             let copy = late(0) + share * (late(1) - late(0));
             filtered[n][channel] = v2;
-            dry[channel] += f64::from(chorus::DRY) * v2 + f64::from(chorus::WET) * copy;
+            dry[n][channel] += f64::from(chorus::DRY) * v2 + f64::from(chorus::WET) * copy;
         }
-        let delayed = taps.map(|tap| past(tap).map_or(0.0, |at| line[at]));
-        let before = past(delay_samples + 1).map_or(0.0, |at| line[at]);
-        line[n] = 0.5 * (plain[n][0] + plain[n][1])
-            + feedback * ((1.0 - delay_damping) * delayed[0] + delay_damping * before);
+    }
+    let mut middle: Vec<f64> = plain
+        .iter()
+        .map(|frame| 0.5 * (frame[0] + frame[1]))
+        .collect();
+    let mut sides = [0, 1].map(|side| dry.iter().map(|frame| frame[side]).collect::<Vec<f64>>());
+    middle.resize(frames, 0.0);
+    sides.iter_mut().for_each(|side| side.resize(frames, 0.0));
+    let wet = if each == 2 {
+        let sides = sides.map(|side| halved(&side));
+        let heard = room(&halved(&middle), &sides, &controls, params, sample_rate / 2);
+        heard.map(|side| doubled(&side))
+    } else {
+        room(&middle, &sides, &controls, params, sample_rate)
+    };
+    let [dry_gain, ..] = mix_gains(controls.space.value, controls.volume.value).map(f64::from);
+    for (n, frame) in dry.iter_mut().enumerate() {
+        for side in 0..2 {
+            frame[side] = dry_gain * frame[side] + wet[side][n];
+        }
+    }
+    dry
+}
+
+/// What comes back of delay and reverb, at the room's own rate.
+#[allow(clippy::needless_range_loop)] // a row of the matrix and a line of the reverb are one index
+fn room(
+    middle: &[f64],
+    sides: &[Vec<f64>; 2],
+    controls: &Controls,
+    params: &Params,
+    sample_rate: u32,
+) -> [Vec<f64>; 2] {
+    let space = controls.space.value;
+    let (early_taps, sweeps) = (early::taps(sample_rate), reverb::sweeps(sample_rate));
+    let delay_samples = delay::delay_samples(params.bpm, sample_rate);
+    let taps = [delay_samples, delay::right_samples(delay_samples)];
+    let delay_sweeps = delay::sweeps(sample_rate);
+    let (feedback, damping) = (f64::from(delay::FEEDBACK), f64::from(delay::DAMPING));
+    let lengths = reverb::lengths(sample_rate);
+    let gains = reverb::gains(space, sample_rate).map(f64::from);
+    let [_, delay_gain, reverb_gain] = mix_gains(space, controls.volume.value).map(f64::from);
+    let (mut line, mut before) = (vec![0.0; middle.len()], 0.0);
+    let mut lines = vec![[0.0; reverb::LINES]; middle.len()];
+    let mut sent = vec![0.0; middle.len()];
+    let mut out = [vec![0.0; middle.len()], vec![0.0; middle.len()]];
+    for n in 0..middle.len() {
+        let past = |back: usize| n.checked_sub(back);
+        let delayed: [f64; 2] = std::array::from_fn(|tap| {
+            let (whole, share) = delay_sweeps[tap].at_sample(n);
+            let back = |more| past(taps[tap] + whole + more).map_or(0.0, |at| line[at]);
+            back(0) + share * (back(1) - back(0))
+        });
+        line[n] = middle[n] + feedback * ((1.0 - damping) * delayed[0] + damping * before);
+        before = delayed[0];
         // The Hadamard matrix: the sign is the parity of the bits that row and column share.
         let heard: [f64; reverb::LINES] = std::array::from_fn(|l| {
-            let (whole, share) = wandered(&sweeps[l], n);
+            let (whole, share) = sweeps[l].at_sample(n);
             let back = |more| past(lengths[l] + whole + more).map_or(0.0, |at| lines[at][l]);
-            let damped = |more| (1.0 - damping) * back(more) + damping * back(more + 1);
-            damped(0) + share * (damped(1) - damped(0))
+            back(0) + share * (back(1) - back(0))
         });
-        let damped: [f64; reverb::LINES] = std::array::from_fn(|l| gains[l] * heard[l]);
         for row in 0..reverb::LINES {
             let fed: f64 = (0..reverb::LINES)
                 .map(|column| match (row & column).count_ones() % 2 {
-                    0 => damped[column],
-                    _ => -damped[column],
+                    0 => gains[column] * heard[column],
+                    _ => -gains[column] * heard[column],
                 })
                 .sum();
-            let channel = row % 2;
-            let input = f64::from(SEND) * (dry[channel] + delayed[channel]);
+            let side = row % 2;
+            let input = f64::from(SEND) * (sides[side][n] + delayed[side]);
             lines[n][row] = fed * f64::from(reverb::NORMAL) + input;
-            middle[n] += if row < 2 { 0.5 * input } else { 0.0 };
+            sent[n] += if row < 2 { 0.5 * input } else { 0.0 };
         }
-        for channel in 0..2 {
-            let answer: f64 = (channel..reverb::LINES)
+        for side in 0..2 {
+            let answer: f64 = (side..reverb::LINES)
                 .step_by(2)
                 .map(|l| f64::from(reverb::SIGNS[l]) * heard[l])
                 .sum();
             let first: f64 = (0..early::TAPS)
                 .map(|tap| {
-                    let heard = past(early_taps[channel][tap]).map_or(0.0, |at| middle[at]);
+                    let heard = past(early_taps[side][tap]).map_or(0.0, |at| sent[at]);
                     f64::from(early::GAINS[tap]) * heard
                 })
                 .sum();
-            out[n][channel] = dry_gain * dry[channel]
-                + delay_gain * delayed[channel]
+            out[side][n] = delay_gain * delayed[side]
                 + reverb_gain * (f64::from(reverb::OUT) * answer + first);
         }
     }

@@ -38,7 +38,8 @@ fn the_parts_of_a_piece_add_up_to_it() {
         .sum();
     let power: f64 = whole.iter().map(|a| f64::from(*a).powi(2)).sum();
     let db = 10.0 * (left.max(1e-30) / power).log10();
-    assert!(db < -100.0, "{db:.1} dB");
+    // The lines of each part's room are rounded by themselves.
+    assert!(db < -95.0, "{db:.1} dB");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::form::{MOST_BARS, Section};
 use super::harmony::{Colour, Tonality};
 
 /// A chord that lasts so many bars.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     pub(crate) degree: i32,
     pub(crate) colour: Colour,
@@ -16,10 +16,19 @@ pub(crate) struct Planned {
     pub(crate) left: u32,
 }
 
+/// The same as it is kept: every listener has two hundred of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    degree: i16,
+    colour: Colour,
+    since: u8,
+    left: u8,
+}
+
 /// The chord of every bar of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct Progression {
-    bars: [Planned; MOST_BARS as usize],
+    bars: [Kept; MOST_BARS as usize],
 }
 
 /// Bars to a period, which ends with a cadence.
@@ -30,7 +39,7 @@ const COLOURED: f64 = 0.55;
 impl Default for Progression {
     fn default() -> Self {
         Self {
-            bars: [Planned::default(); MOST_BARS as usize],
+            bars: [Kept::default(); MOST_BARS as usize],
         }
     }
 }
@@ -38,7 +47,13 @@ impl Default for Progression {
 impl Progression {
     /// The chord of a bar; past the end of the section, its last.
     pub(crate) fn at(&self, bar: u32) -> Planned {
-        self.bars[(bar as usize).min(self.bars.len() - 1)]
+        let kept = self.bars[(bar as usize).min(self.bars.len() - 1)];
+        Planned {
+            degree: kept.degree.into(),
+            colour: kept.colour,
+            since: kept.since.into(),
+            left: kept.left.into(),
+        }
     }
 
     /// Plans the bars from `from` to the end of the section.
@@ -69,11 +84,11 @@ impl Progression {
                 _ => Colour::Plain,
             };
             for since in 0..length {
-                self.bars[(bar + since) as usize] = Planned {
-                    degree,
+                self.bars[(bar + since) as usize] = Kept {
+                    degree: degree as i16,
                     colour,
-                    since,
-                    left: length - since,
+                    since: since as u8,
+                    left: (length - since) as u8,
                 };
             }
             before = Some(degree);
@@ -85,9 +100,9 @@ impl Progression {
             };
         }
         for rest in &mut self.bars[section.bars as usize..] {
-            *rest = Planned {
-                degree,
-                ..Planned::default()
+            *rest = Kept {
+                degree: degree as i16,
+                ..Kept::default()
             };
         }
     }

@@ -1,17 +1,13 @@
-//! The order of the effects: pads through the filter and the chorus, all but pads into the delay, all
-//! into the reverb, and the mix.
+//! The order of the effects: pads through the filter and the chorus, all into the room, and the mix.
 
 use super::chorus::Chorus;
 use super::control::Controls;
-use super::delay::Delay;
 use super::filter::LowPass;
-use super::reverb::Reverb;
+use super::room::Room;
 use crate::params::Params;
 use crate::sound::{Lane, QUANTUM};
 use warpsmith_lanes::Task;
 
-/// What of the dry sound goes into the reverb.
-pub(crate) const SEND: f32 = 0.35;
 /// Loudness of dry, delayed and reverberated sound at full `space`, relative to `1`, `0`, `0`.
 pub(crate) const DRY_LOSS: f64 = 0.3;
 pub(crate) const DELAY_MIX: f64 = 0.45;
@@ -26,18 +22,30 @@ pub(crate) fn mix_gains(space: f64, volume: f64) -> [f32; 3] {
     ]
 }
 
+/// Gains of dry, delay and reverb over a quantum.
+pub(crate) struct Gains {
+    from: [f32; 3],
+    slope: [f32; 3],
+}
+
+impl Gains {
+    /// One of them at a sample of the quantum.
+    #[inline(always)]
+    pub(crate) fn at(&self, which: usize, sample: usize) -> f32 {
+        self.from[which] + self.slope[which] * sample as f32
+    }
+}
+
 /// All effects of one stream.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) controls: Controls,
     filter: LowPass,
     chorus: Chorus,
-    delay: Delay,
-    reverb: Reverb,
+    room: Room,
     /// Quanta that have been mixed.
     quanta: u64,
     gains: [f32; 3],
-    sample_rate: u32,
 }
 
 impl Clone for Chain {
@@ -46,11 +54,9 @@ impl Clone for Chain {
             filter: self.filter.clone(),
             chorus: self.chorus.clone(),
             quanta: self.quanta,
-            delay: self.delay.clone(),
-            reverb: self.reverb.clone(),
+            room: self.room.clone(),
             controls: self.controls,
             gains: self.gains,
-            sample_rate: self.sample_rate,
         }
     }
 
@@ -59,11 +65,9 @@ impl Clone for Chain {
         self.filter.clone_from(&source.filter);
         self.chorus.clone_from(&source.chorus);
         self.quanta = source.quanta;
-        self.delay.clone_from(&source.delay);
-        self.reverb.clone_from(&source.reverb);
+        self.room.clone_from(&source.room);
         self.controls = source.controls;
         self.gains = source.gains;
-        self.sample_rate = source.sample_rate;
     }
 }
 
@@ -74,11 +78,9 @@ impl Chain {
             filter: LowPass::new(controls.cutoff.value, sample_rate),
             chorus: Chorus::new(sample_rate),
             quanta: 0,
-            delay: Delay::new(params.bpm, sample_rate),
-            reverb: Reverb::new(controls.space.value, sample_rate),
+            room: Room::new(params.bpm, controls.space.value, sample_rate),
             gains: mix_gains(controls.space.value, controls.volume.value),
             controls,
-            sample_rate,
         }
     }
 }
@@ -105,29 +107,24 @@ impl Task for Mix<'_> {
         chain.quanta += 1;
         chain.filter.run(chain.controls.cutoff.value, pads);
         chain.chorus.run(quantum, pads);
-        chain.delay.aim(params.bpm, chain.sample_rate);
-        let mut to_delay = [0.0; QUANTUM];
+        let mut middle = [0.0; QUANTUM];
         for j in 0..QUANTUM {
-            to_delay[j] = 0.5 * (plain[0][j] + plain[1][j]);
+            middle[j] = 0.5 * (plain[0][j] + plain[1][j]);
         }
-        let delayed = chain.delay.run(&to_delay);
-        let mut to_reverb = [[0.0; QUANTUM]; 2];
         for channel in 0..2 {
             for j in 0..QUANTUM {
                 plain[channel][j] += pads[channel][j];
-                to_reverb[channel][j] = SEND * (plain[channel][j] + delayed[channel][j]);
             }
         }
         let space = chain.controls.space.value;
-        let wet = chain.reverb.run(quantum, space, &to_reverb);
         let (from, to) = (chain.gains, mix_gains(space, chain.controls.volume.value));
-        let slope: [f32; 3] = std::array::from_fn(|i| (to[i] - from[i]) / QUANTUM as f32);
+        let slope = std::array::from_fn(|i| (to[i] - from[i]) / QUANTUM as f32);
+        let gains = Gains { from, slope };
+        chain.room.aim(params.bpm);
+        let wet = chain.room.run(quantum, space, &gains, &middle, plain);
         for channel in 0..2 {
             for j in 0..QUANTUM {
-                let gain = |i: usize| from[i] + slope[i] * j as f32;
-                plain[channel][j] = gain(0) * plain[channel][j]
-                    + gain(1) * delayed[channel][j]
-                    + gain(2) * wet[channel][j];
+                plain[channel][j] = gains.at(0, j) * plain[channel][j] + wet[channel][j];
             }
         }
         chain.gains = to;

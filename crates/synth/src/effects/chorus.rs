@@ -21,13 +21,13 @@ pub(crate) fn late(sample_rate: u32) -> usize {
 /// How each side wanders.
 pub(crate) fn sweeps(sample_rate: u32) -> [Sweep; 2] {
     let depth = WANDER_SECONDS * f64::from(sample_rate);
-    [0.0, 0.25].map(|phase| Sweep::new(HZ, depth, phase, sample_rate))
+    [0.0, 0.25].map(|phase| Sweep::new(HZ, depth, phase, [QUANTUM as u32, sample_rate]))
 }
 
 /// The chorus.
 #[derive(Debug)]
 pub(crate) struct Chorus {
-    lines: [Line; 2],
+    lines: [Line<QUANTUM>; 2],
     sweeps: [Sweep; 2],
     late: usize,
 }
@@ -70,8 +70,8 @@ impl Chorus {
             let line = &mut self.lines[side];
             let mut wet = [0.0; QUANTUM];
             {
-                let now = line.quantum(self.late + whole);
-                let before = line.quantum(self.late + whole + 1);
+                let now = line.read(self.late + whole);
+                let before = line.read(self.late + whole + 1);
                 for j in 0..QUANTUM {
                     wet[j] = now[j] + (share + slope * j as f32) * (before[j] - now[j]);
                 }

@@ -1,16 +1,23 @@
-//! A delay of three sixteenths that answers left, then right.
+//! A delay of three sixteenths that answers left, then right, and wanders as a tape does.
+//!
+//! Without the wander a long tone whose periods fit into the delay would meet its own echo in phase:
+//! with 60 beats a minute every G was 8 dB louder than its neighbours.
 
-use super::line::Line;
-use crate::sound::{Lane, QUANTUM};
+use super::half_band::{BLOCK, Block};
+use super::packed_line::PackedLine;
+use super::sweep::Sweep;
 
 /// The longest delay in seconds; longer ones are halved.
 const LONGEST_SECONDS: f64 = 0.5;
 /// What comes back into the line.
 pub(crate) const FEEDBACK: f32 = 0.4;
 /// Share of the previous sample in what comes back: highs fade first.
-pub(crate) const DAMPING: f32 = 0.35;
-/// Quanta over which a new delay time is faded in.
-const FADE_QUANTA: u32 = 32;
+pub(crate) const DAMPING: f32 = 0.15;
+/// Seconds by which each tap wanders, and how often a second.
+const WANDER_SECONDS: f64 = 0.004;
+const WANDER_HZ: [f64; 2] = [0.23, 0.31];
+/// Blocks over which a new delay time is faded in.
+const FADE_BLOCKS: u32 = 32;
 
 /// Samples of a delay of three sixteenths at `bpm`.
 pub(crate) fn delay_samples(bpm: f32, sample_rate: u32) -> usize {
@@ -26,12 +33,19 @@ pub(crate) fn right_samples(samples: usize) -> usize {
     samples * 2 / 3
 }
 
+/// How each tap wanders.
+pub(crate) fn sweeps(sample_rate: u32) -> [Sweep; 2] {
+    let depth = WANDER_SECONDS * f64::from(sample_rate);
+    WANDER_HZ.map(|hz| Sweep::new(hz, depth, hz, [BLOCK as u32, sample_rate]))
+}
+
 /// One line with two taps.
 #[derive(Debug)]
 pub(crate) struct Delay {
-    line: Line,
+    line: PackedLine,
+    sweeps: [Sweep; 2],
     samples: usize,
-    /// The time that is faded to, and quanta of the fade that are done.
+    /// The time that is faded to, and blocks of the fade that are done.
     next: Option<(usize, u32)>,
     last: f32,
 }
@@ -40,6 +54,7 @@ impl Clone for Delay {
     fn clone(&self) -> Self {
         Self {
             line: self.line.clone(),
+            sweeps: self.sweeps,
             samples: self.samples,
             next: self.next,
             last: self.last,
@@ -49,6 +64,7 @@ impl Clone for Delay {
     /// Into the memory that is there.
     fn clone_from(&mut self, source: &Self) {
         self.line.clone_from(&source.line);
+        self.sweeps = source.sweeps;
         self.samples = source.samples;
         self.next = source.next;
         self.last = source.last;
@@ -57,9 +73,10 @@ impl Clone for Delay {
 
 impl Delay {
     pub(crate) fn new(bpm: f32, sample_rate: u32) -> Self {
-        let longest = (LONGEST_SECONDS * f64::from(sample_rate)) as usize;
+        let longest = ((LONGEST_SECONDS + WANDER_SECONDS) * f64::from(sample_rate)) as usize;
         Self {
-            line: Line::new(longest),
+            line: PackedLine::new(longest + 3),
+            sweeps: sweeps(sample_rate),
             samples: delay_samples(bpm, sample_rate),
             next: None,
             last: 0.0,
@@ -76,38 +93,43 @@ impl Delay {
 
     /// Both taps of one delay time.
     #[inline(always)]
-    fn taps(&self, samples: usize) -> [Lane; 2] {
-        [
-            *self.line.quantum(samples),
-            *self.line.quantum(right_samples(samples)),
-        ]
+    fn taps(&self, number: u64, samples: usize) -> [Block; 2] {
+        let agos = [samples, right_samples(samples)];
+        std::array::from_fn(|tap| {
+            let (whole, share, slope) = self.sweeps[tap].over(number);
+            let window = self.line.window(agos[tap] + whole);
+            std::array::from_fn(|j| {
+                let (now, before) = (window.at(j + 1), window.at(j));
+                now + (share + slope * j as f32) * (before - now)
+            })
+        })
     }
 
-    /// Takes a quantum in and gives what comes out left and right.
+    /// Takes the block of this number in and gives what comes out left and right.
     #[inline(always)]
-    pub(crate) fn run(&mut self, input: &Lane) -> [Lane; 2] {
-        let mut out = self.taps(self.samples);
+    pub(crate) fn run(&mut self, number: u64, input: &Block) -> [Block; 2] {
+        let mut out = self.taps(number, self.samples);
         if let Some((samples, done)) = self.next {
-            let new = self.taps(samples);
-            let (per_quantum, per_sample) = (
-                1.0 / FADE_QUANTA as f32,
-                1.0 / (FADE_QUANTA as f32 * QUANTUM as f32),
+            let new = self.taps(number, samples);
+            let (per_block, per_sample) = (
+                1.0 / FADE_BLOCKS as f32,
+                1.0 / (FADE_BLOCKS as f32 * BLOCK as f32),
             );
             for (out, new) in out.iter_mut().zip(&new) {
                 for (j, (out, new)) in out.iter_mut().zip(new).enumerate() {
-                    let share = done as f32 * per_quantum + j as f32 * per_sample;
+                    let share = done as f32 * per_block + j as f32 * per_sample;
                     *out += (new - *out) * share;
                 }
             }
             self.next = Some((samples, done + 1));
-            if done + 1 == FADE_QUANTA {
+            if done + 1 == FADE_BLOCKS {
                 self.samples = samples;
                 self.next = None;
             }
         }
-        let mut back = [0.0; QUANTUM];
+        let mut back = [0.0; BLOCK];
         let mut last = self.last;
-        for j in 0..QUANTUM {
+        for j in 0..BLOCK {
             let now = out[0][j];
             let damped = (1.0 - DAMPING) * now + DAMPING * last;
             back[j] = input[j] + FEEDBACK * damped;

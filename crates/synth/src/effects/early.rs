@@ -1,7 +1,7 @@
 //! The first reflections of a room: single echoes from its walls, other ones for each ear.
 
+use super::half_band::{BLOCK, Block};
 use super::line::Line;
-use crate::sound::{Lane, QUANTUM};
 
 /// Echoes to a side.
 pub(crate) const TAPS: usize = 6;
@@ -16,13 +16,13 @@ pub(crate) const GAINS: [f32; TAPS] = [0.50, -0.42, 0.34, 0.27, -0.21, 0.16];
 /// Samples of each echo.
 pub(crate) fn taps(sample_rate: u32) -> [[usize; TAPS]; 2] {
     MILLISECONDS
-        .map(|side| side.map(|ms| ((ms * f64::from(sample_rate) / 1_000.0) as usize).max(QUANTUM)))
+        .map(|side| side.map(|ms| ((ms * f64::from(sample_rate) / 1_000.0) as usize).max(BLOCK)))
 }
 
 /// The echoes of one room.
 #[derive(Debug)]
 pub(crate) struct Early {
-    line: Line,
+    line: Line<BLOCK>,
     taps: [[usize; TAPS]; 2],
 }
 
@@ -44,27 +44,27 @@ impl Clone for Early {
 impl Early {
     pub(crate) fn new(sample_rate: u32) -> Self {
         let taps = taps(sample_rate);
-        let longest = taps.as_flattened().iter().copied().max().unwrap_or(QUANTUM);
+        let longest = taps.as_flattened().iter().copied().max().unwrap_or(BLOCK);
         Self {
             line: Line::new(longest),
             taps,
         }
     }
 
-    /// Takes a quantum in and adds what comes back to `output`.
+    /// Takes a block in and adds what comes back to `output`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // plain loops become vector loops
-    pub(crate) fn run(&mut self, input: &[Lane; 2], output: &mut [Lane; 2]) {
+    pub(crate) fn run(&mut self, input: &[Block; 2], output: &mut [Block; 2]) {
         for side in 0..2 {
             for tap in 0..TAPS {
-                let heard = self.line.quantum(self.taps[side][tap]);
-                for j in 0..QUANTUM {
+                let heard = self.line.read(self.taps[side][tap]);
+                for j in 0..BLOCK {
                     output[side][j] += GAINS[tap] * heard[j];
                 }
             }
         }
-        let mut middle = [0.0; QUANTUM];
-        for j in 0..QUANTUM {
+        let mut middle = [0.0; BLOCK];
+        for j in 0..BLOCK {
             middle[j] = 0.5 * (input[0][j] + input[1][j]);
         }
         self.line.write(&middle);

@@ -46,7 +46,7 @@ fn the_original_formulas_are_120_db_above_the_noise() {
 }
 
 #[test]
-fn click_free_formulas_are_120_db_above_the_noise_dry_and_with_effects() {
+fn click_free_formulas_are_120_db_above_the_noise_dry_and_95_with_effects() {
     let phrase = composed(20);
     let dry = snr(&phrase, Formulas::ClickFree, Saw::Spline, None);
     assert!(dry > 120.0, "{dry:.1} dB");
@@ -63,7 +63,8 @@ fn click_free_formulas_are_120_db_above_the_noise_dry_and_with_effects() {
     }
     let params = Params::preset(Preset::Meditation);
     let wet = snr(&phrase, Formulas::ClickFree, Saw::Spline, Some(params));
-    assert!(wet > 120.0, "{wet:.1} dB");
+    // The lines of the room have 16 bits and a common exponent for each block.
+    assert!(wet > 95.0, "{wet:.1} dB");
 }
 
 #[test]

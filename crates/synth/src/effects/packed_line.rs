@@ -1,0 +1,165 @@
+//! A long delay line that is written by whole blocks and read from anywhere.
+//!
+//! A block is stored as 16-bit numbers and the step between them, so that a line takes half the
+//! memory of floats: what a listener costs is its lines. The error of a block is 90 dB below its
+//! peak, whatever its level, and below the dither of 16-bit samples.
+//!
+//! Invariant: a read reaches back at least a block, so that what it needs is written.
+
+use super::half_band::{BLOCK, Block};
+use crate::sound::swell::ROUNDER;
+
+/// Numbers from the middle to either end.
+const STEPS: f32 = 32_767.0;
+/// A block whose peak is below is silence: −300 dB.
+const SILENCE: f32 = 1e-15;
+
+/// The line.
+#[derive(Debug)]
+pub(crate) struct PackedLine {
+    /// What stands in the first block stands again behind the last, so that a read over the end
+    /// needs no second piece.
+    numbers: Vec<i16>,
+    /// What the numbers of each block are multiplied by.
+    steps: Vec<f32>,
+    /// The block that is written next.
+    next: usize,
+}
+
+impl Clone for PackedLine {
+    fn clone(&self) -> Self {
+        Self {
+            numbers: self.numbers.clone(),
+            steps: self.steps.clone(),
+            next: self.next,
+        }
+    }
+
+    /// Into the memory that is there.
+    fn clone_from(&mut self, source: &Self) {
+        self.numbers.clone_from(&source.numbers);
+        self.steps.clone_from(&source.steps);
+        self.next = source.next;
+    }
+}
+
+/// What stood in a line: a block, and the sample before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a> {
+    numbers: &'a [i16; BLOCK + 1],
+    /// Of the block in which the window begins, and of the one after it.
+    steps: [f32; 2],
+    /// Samples of the first one.
+    before: u32,
+}
+
+impl Window<'_> {
+    /// The sample at `index`, 0 to [`BLOCK`]; 0 is the one before the block.
+    #[inline(always)]
+    pub(crate) fn at(&self, index: usize) -> f32 {
+        let [first, second] = self.steps;
+        let is_first = (index as u32) < self.before;
+        f32::from(self.numbers[index]) * if is_first { first } else { second }
+    }
+}
+
+impl PackedLine {
+    /// A silent line from which samples up to `longest` ago can be read.
+    pub(crate) fn new(longest: usize) -> Self {
+        let count = longest.max(BLOCK).div_ceil(BLOCK);
+        Self {
+            numbers: vec![0; (count + 1) * BLOCK],
+            steps: vec![0.0; count],
+            next: 0,
+        }
+    }
+
+    /// The block of `ago` samples ago and the sample before it; `ago` is [`BLOCK`] to one less than
+    /// the longest.
+    #[inline(always)]
+    pub(crate) fn window(&self, ago: usize) -> Window<'_> {
+        let count = self.steps.len();
+        let back = (ago + 1).div_ceil(BLOCK);
+        let inside = back * BLOCK - (ago + 1);
+        let turned = |at: usize| if at < count { at } else { at - count };
+        let first = turned(self.next + count - back);
+        let place = first * BLOCK + inside;
+        Window {
+            // Whoever asks for what is not there gets silence; there is no way to ask for it.
+            numbers: self.numbers[place..]
+                .first_chunk()
+                .unwrap_or(&[0; BLOCK + 1]),
+            steps: [self.steps[first], self.steps[turned(first + 1)]],
+            before: (BLOCK - inside) as u32,
+        }
+    }
+
+    /// Writes the next block.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, block: &Block) {
+        // Magnitudes are in the order of their bits, and integers have a vector maximum.
+        let mut peak = 0;
+        for value in block {
+            peak = peak.max(value.to_bits() & 0x7fff_ffff);
+        }
+        let mut peak = f32::from_bits(peak);
+        // Faded out, or no number.
+        if !(SILENCE..f32::INFINITY).contains(&peak) {
+            peak = 0.0;
+        }
+        let scale = if peak > 0.0 { STEPS / peak } else { 0.0 };
+        let mut numbers = [0; BLOCK];
+        for j in 0..BLOCK {
+            let rounded = (block[j] * scale + ROUNDER).to_bits();
+            numbers[j] = rounded.wrapping_sub(ROUNDER.to_bits()) as i16;
+        }
+        let count = self.steps.len();
+        self.steps[self.next] = peak * (1.0 / STEPS);
+        let places = self.numbers.as_chunks_mut::<BLOCK>().0;
+        places[self.next] = numbers;
+        if self.next == 0 {
+            places[count] = numbers;
+        }
+        self.next += 1;
+        if self.next == count {
+            self.next = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sample_comes_back_after_any_delay_that_fits() {
+        for longest in [64, 100, 129, 1_000] {
+            let mut line = PackedLine::new(longest);
+            for first in (0..5_000).step_by(BLOCK) {
+                for ago in [BLOCK, BLOCK + 1, longest / 2 + 7, longest - 1] {
+                    let window = line.window(ago);
+                    for j in 0..=BLOCK {
+                        let position = (first + j).checked_sub(ago + 1);
+                        let expected = position.map_or(0.0, |position| position as f32 + 1.0);
+                        let error = (window.at(j) - expected).abs();
+                        // Half a step of a block's peak.
+                        let most = (expected + BLOCK as f32) / STEPS / 2.0 + f32::EPSILON;
+                        assert!(error <= most, "{longest}, {ago} before {first}: {error}");
+                    }
+                }
+                line.write(&std::array::from_fn(|j| (first + j) as f32 + 1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn silence_and_what_is_no_number_are_silence() {
+        let mut line = PackedLine::new(BLOCK + 1);
+        for value in [0.0, -0.0, 1e-30, f32::NAN, f32::INFINITY] {
+            line.write(&[value; BLOCK]);
+            line.write(&[value; BLOCK]);
+            let window = line.window(BLOCK);
+            assert!((0..=BLOCK).all(|j| window.at(j) == 0.0), "{value}");
+        }
+    }
+}
