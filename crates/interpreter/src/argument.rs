@@ -2,19 +2,47 @@
 
 use warpsmith_compiler::ir::Number;
 
-/// One argument of a kernel.
+/// One argument of a kernel; `M` is what the bytes of arrays lie in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Argument {
+pub enum Argument<M = Vec<u8>> {
     /// A scalar, or the components of a vector, matrix (row by row), quaternion or transform.
     Value(Vec<Number>),
     /// An array.
-    Array(ArrayArgument),
+    Array(ArrayArgument<M>),
     /// The fields of a struct.
-    Struct(Vec<Argument>),
+    Struct(Vec<Self>),
     /// The same memory as an array before it, counted from 0 over all arrays that were given.
     Same(usize),
     /// No array; reading it is a finding.
     Absent,
+}
+
+/// Bytes that somebody else owns, for a launch that works on them where they lie.
+///
+/// Whoever launches promises that they stay there until the launch is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Borrowed {
+    /// The first byte.
+    pub address: *mut u8,
+    /// How many there are.
+    pub bytes: usize,
+}
+
+/// What the bytes of an array lie in.
+pub(super) trait Bytes {
+    fn size(&self) -> usize;
+}
+
+impl Bytes for Vec<u8> {
+    fn size(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Bytes for Borrowed {
+    fn size(&self) -> usize {
+        self.bytes
+    }
 }
 
 impl Argument {
@@ -32,13 +60,13 @@ impl Argument {
 /// An array: its shape, its elements as C lays them out (little endian, last index fastest), and their
 /// gradients in the same layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ArrayArgument {
+pub struct ArrayArgument<M = Vec<u8>> {
     /// Elements along each dimension.
     pub shape: Vec<usize>,
     /// The elements.
-    pub data: Vec<u8>,
+    pub data: M,
     /// Their gradients, where the array has any.
-    pub gradient: Option<Vec<u8>>,
+    pub gradient: Option<M>,
 }
 
 impl ArrayArgument {

@@ -70,13 +70,18 @@ pub(super) fn is_wide(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::F64 | Scalar::I64 | Scalar::U64)
 }
 
+/// A row, on lines of the cache of its own.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Row<T>([T; LANES]);
+
 /// All registers of one block of lanes.
 pub(super) struct Registers {
     /// The first cell that the program uses.
     first: usize,
-    narrow: Vec<[u32; LANES]>,
+    narrow: Vec<Row<u32>>,
     /// Empty until a 64-bit value is written, which few kernels do.
-    wide: Vec<[u64; LANES]>,
+    wide: Vec<Row<u64>>,
 }
 
 impl Registers {
@@ -84,7 +89,7 @@ impl Registers {
     pub(super) fn new(first: u32, end: u32) -> Self {
         Self {
             first: first as usize,
-            narrow: vec![[0; LANES]; (end - first) as usize],
+            narrow: vec![Row([0; LANES]); (end - first) as usize],
             wide: Vec::new(),
         }
     }
@@ -94,9 +99,9 @@ impl Registers {
     pub(super) fn row<T: Word>(&self, cell: Cell) -> &[T; LANES] {
         let at = cell.0 as usize - self.first;
         if size_of::<T>() == 8 {
-            bytemuck::cast_ref(self.wide.get(at).unwrap_or(&ZEROES))
+            bytemuck::cast_ref(self.wide.get(at).map_or(&ZEROES, |row| &row.0))
         } else {
-            bytemuck::cast_ref(&self.narrow[at])
+            bytemuck::cast_ref(&self.narrow[at].0)
         }
     }
 
@@ -105,12 +110,10 @@ impl Registers {
     pub(super) fn row_mut<T: Word>(&mut self, cell: Cell) -> &mut [T; LANES] {
         let at = cell.0 as usize - self.first;
         if size_of::<T>() == 8 {
-            if self.wide.is_empty() {
-                self.wide = vec![[0; LANES]; self.narrow.len()];
-            }
-            bytemuck::cast_mut(&mut self.wide[at])
+            self.need_wide();
+            bytemuck::cast_mut(&mut self.wide[at].0)
         } else {
-            bytemuck::cast_mut(&mut self.narrow[at])
+            bytemuck::cast_mut(&mut self.narrow[at].0)
         }
     }
 
@@ -137,10 +140,26 @@ impl Registers {
             }
         });
         Some((
-            bytemuck::cast_mut(out),
-            bytemuck::cast_ref(a?),
-            bytemuck::cast_ref(b?),
+            bytemuck::cast_mut(&mut out.0),
+            bytemuck::cast_ref(&a?.0),
+            bytemuck::cast_ref(&b?.0),
         ))
+    }
+
+    /// Makes the 64-bit rows, if there are none yet.
+    pub(super) fn need_wide(&mut self) {
+        if self.wide.is_empty() {
+            self.wide = vec![Row([0; LANES]); self.narrow.len()];
+        }
+    }
+
+    /// Where the first rows lie; valid until the registers are used otherwise.
+    #[inline]
+    pub(super) fn pointers(&mut self) -> (*mut [u32; LANES], *mut [u64; LANES]) {
+        (
+            self.narrow.as_mut_ptr().cast(),
+            self.wide.as_mut_ptr().cast(),
+        )
     }
 
     /// Zeroes a run of cells in every lane: the cells of a function that is about to begin, whose
@@ -148,9 +167,9 @@ impl Registers {
     pub(super) fn zero(&mut self, first: Cell, count: u32) {
         let at = first.0 as usize - self.first;
         let run = at..at + count as usize;
-        self.narrow[run.clone()].fill([0; LANES]);
+        self.narrow[run.clone()].fill(Row([0; LANES]));
         if !self.wide.is_empty() {
-            self.wide[run].fill([0; LANES]);
+            self.wide[run].fill(Row([0; LANES]));
         }
     }
 

@@ -15,6 +15,7 @@
 
 mod argument;
 mod arithmetic;
+mod binding;
 mod factorisation;
 mod findings;
 mod half;
@@ -26,8 +27,10 @@ mod layout;
 mod machine;
 mod memory;
 mod mesh;
+mod native;
 mod noise;
 mod object;
+mod operations;
 mod plan;
 mod races;
 mod random;
@@ -35,11 +38,12 @@ mod special;
 mod spirv;
 mod text;
 
-pub use argument::{Argument, ArgumentError, ArrayArgument};
+pub use argument::{Argument, ArgumentError, ArrayArgument, Borrowed};
 pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 pub use hash_grid::HashGrid;
 pub use launch::{Interpreter, Outcome, Plan};
 pub use mesh::Mesh;
+pub use native::NativeDifference;
 pub use object::{Object, Objects};
 pub use random::random_arguments;
 pub use spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};

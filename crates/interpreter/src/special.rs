@@ -1,6 +1,7 @@
 //! Functions that the standard library lacks: inverse error functions and the random generator.
 
 /// One step of O'Neill's permuted congruential generator with 32 bits of state, used as a hash.
+#[inline(always)]
 pub(super) fn pcg(state: u32) -> u32 {
     let word = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let mixed = ((word >> ((word >> 28) + 4)) ^ word).wrapping_mul(277_803_737);

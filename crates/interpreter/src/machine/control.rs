@@ -4,9 +4,9 @@
 //! (`gone`): by `break` or `continue` until the loop ends or goes on, by `return` until the function
 //! ends, by a fault for good.
 
+use crate::binding::Bindings;
 use crate::findings::{Fault, Observations};
 use crate::lanes::{Mask, Registers, each};
-use crate::launch::Bindings;
 use crate::plan::Program;
 use crate::races::Touched;
 
@@ -35,9 +35,9 @@ pub(super) struct RaceWatch {
 
 /// The state of one worker.
 pub(crate) struct Machine<'p> {
-    pub(super) program: &'p Program,
-    pub(super) bindings: &'p Bindings,
-    pub(super) registers: Registers,
+    pub(crate) program: &'p Program,
+    pub(crate) bindings: &'p Bindings,
+    pub(crate) registers: Registers,
     pub(super) structural: Mask,
     gone: Mask,
     faulted: Mask,
@@ -47,7 +47,7 @@ pub(crate) struct Machine<'p> {
     labels: Vec<Mask>,
     pub(super) marks: Vec<Mask>,
     /// The first thread of the block.
-    pub(super) first_thread: usize,
+    pub(crate) first_thread: usize,
     pub(super) iterations: u64,
     pub(crate) seen: Observations,
     /// Who touched which memory, where races are looked for.
@@ -80,7 +80,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn begin(&mut self, first_thread: usize, lanes: Mask) {
+    pub(crate) fn begin(&mut self, first_thread: usize, lanes: Mask) {
         self.first_thread = first_thread;
         self.structural = lanes;
         self.gone = 0;
@@ -94,7 +94,7 @@ impl<'p> Machine<'p> {
     }
 
     #[inline]
-    pub(super) fn active(&self) -> Mask {
+    pub(crate) fn active(&self) -> Mask {
         self.structural & !self.gone
     }
 
@@ -104,7 +104,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Stops lanes for good and says why.
-    pub(super) fn stop(
+    pub(crate) fn stop(
         &mut self,
         lanes: Mask,
         at: usize,

@@ -82,7 +82,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn address_param(
+    pub(crate) fn address_param(
         &mut self,
         mask: Mask,
         at: usize,
@@ -147,7 +147,7 @@ impl<'p> Machine<'p> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn address(
+    pub(crate) fn address(
         &mut self,
         mask: Mask,
         at: usize,
@@ -488,7 +488,7 @@ impl<'p> Machine<'p> {
 }
 
 /// The value after an update.
-fn updated(update: Update, ty: Scalar, old: u64, value: u64) -> u64 {
+pub(crate) fn updated(update: Update, ty: Scalar, old: u64, value: u64) -> u64 {
     let Update::Binary(op) = update else {
         return value;
     };

@@ -9,3 +9,4 @@ mod run;
 
 pub(super) use control::Machine;
 pub(super) use dense::{DenseCall, DenseKind};
+pub(super) use memory_access::updated;

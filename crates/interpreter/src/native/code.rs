@@ -1,0 +1,450 @@
+//! A program as steps: straight runs of them, and between those the instructions that the interpreter's
+//! machine executes itself, because they choose lanes or are rare.
+
+use std::collections::BTreeMap;
+
+use warpsmith_lanes::InstructionSet;
+
+use super::address::{CheckDivisor, Clear, Coordinate, OfParameter, OfValue};
+use super::cells::{Use, cells, is_control};
+use super::memory::{
+    BrainFloat, HalfFloat, Narrow, Signed8, Signed16, Truth, Unsigned8, Unsigned16, Wide,
+};
+use super::place::Place;
+use super::simplify::{Code, simplify};
+use super::step::{Choose, Compile, CompilePlain, Function, MoreOfRange, Step, compiled, plain};
+use super::transfer::{Add, Exchange, Load, Modify, Store};
+use super::worker::Indexed;
+use crate::instruction::{Binary, Instruction, Location, Unary, Update};
+use crate::lanes::{Cell, is_wide};
+use crate::layout::Layout;
+use crate::operations;
+use crate::plan::Program;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::{Scalar, TypeId};
+
+/// A part of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// Steps from the first to before the last.
+    Straight(u32, u32),
+    /// The instruction at this position, by the machine.
+    Machine(u32),
+}
+
+/// A program that is ready to run natively.
+#[derive(Debug)]
+pub(crate) struct NativeCode {
+    pub(super) parts: Vec<Part>,
+    pub(super) steps: Vec<Step>,
+    /// For each position of the program, the part that begins there or after it.
+    pub(super) part_at: Vec<u32>,
+    pub(super) places: Vec<Place>,
+    pub(super) indexed: Vec<Indexed>,
+    /// Whether steps use 64-bit rows.
+    pub(super) wide: bool,
+}
+
+/// The function of a body that is generic over how a scalar is stored.
+macro_rules! stored_as {
+    ($set:expr, $ty:expr, $body:ident) => {
+        match $ty {
+            Scalar::F64 | Scalar::I64 | Scalar::U64 => compiled::<$body<Wide>>($set),
+            Scalar::F16 => plain::<$body<HalfFloat>>(),
+            Scalar::BF16 => plain::<$body<BrainFloat>>(),
+            Scalar::I8 => plain::<$body<Signed8>>(),
+            Scalar::I16 => plain::<$body<Signed16>>(),
+            Scalar::U8 => plain::<$body<Unsigned8>>(),
+            Scalar::U16 => plain::<$body<Unsigned16>>(),
+            Scalar::Bool => plain::<$body<Truth>>(),
+            _ => compiled::<$body<Narrow>>($set),
+        }
+    };
+}
+
+/// Operands of a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rows {
+    dst: u32,
+    a: u32,
+    b: u32,
+    c: u32,
+}
+
+struct Translator<'m> {
+    module: &'m Module,
+    program: &'m Program,
+    set: InstructionSet,
+    /// Whether a cell's lanes that are not active are never read.
+    local: Vec<bool>,
+    layouts: BTreeMap<TypeId, Layout>,
+    code: NativeCode,
+}
+
+impl NativeCode {
+    /// Translates a program; else what it has that only the interpreter does.
+    pub(crate) fn new(module: &Module, program: &Program) -> Result<Self, &'static str> {
+        for instruction in &program.code {
+            match instruction {
+                Instruction::Dense { .. } => return Err("dense matrices in arrays"),
+                Instruction::LowerBound { .. } => return Err("searches in sorted arrays"),
+                Instruction::Allocate { .. } => return Err("arrays of a thread's own"),
+                _ => {}
+            }
+        }
+        let code = simplify(program);
+        let mut translator = Translator {
+            module,
+            program,
+            set: InstructionSet::widest(),
+            local: local_cells(&code, program),
+            layouts: BTreeMap::new(),
+            code: Self {
+                parts: Vec::new(),
+                steps: Vec::new(),
+                part_at: Vec::with_capacity(code.len() + 1),
+                places: Vec::new(),
+                indexed: Vec::new(),
+                wide: program.code.iter().any(uses_wide),
+            },
+        };
+        let mut open = false;
+        for (at, instruction) in code.iter().enumerate() {
+            let translated = instruction
+                .as_ref()
+                .map(|it| translator.step(it, at as u32));
+            let code = &mut translator.code;
+            match translated {
+                // Nothing is left here; whoever jumps here goes on with what follows.
+                None => code.part_at.push(code.parts.len() as u32 - u32::from(open)),
+                Some(true) => {
+                    let end = code.steps.len() as u32;
+                    match code.parts.last_mut() {
+                        Some(Part::Straight(_, last)) if open => *last = end,
+                        _ => {
+                            let first = instruction.as_ref().map_or(1, steps_of);
+                            code.parts.push(Part::Straight(end - first, end));
+                        }
+                    }
+                    open = true;
+                    code.part_at.push(code.parts.len() as u32 - 1);
+                }
+                Some(false) => {
+                    code.part_at.push(code.parts.len() as u32);
+                    code.parts.push(Part::Machine(at as u32));
+                    open = false;
+                }
+            }
+        }
+        let end = translator.code.parts.len() as u32;
+        translator.code.part_at.push(end);
+        Ok(translator.code)
+    }
+
+    /// How many of the program's instructions are left, and how many of those the machine executes.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let by_machine = self
+            .parts
+            .iter()
+            .filter(|part| matches!(part, Part::Machine(_)))
+            .count();
+        (self.steps.len() + by_machine, by_machine)
+    }
+}
+
+/// Whether an instruction that can become a step is on 64-bit numbers.
+fn uses_wide(instruction: &Instruction) -> bool {
+    match *instruction {
+        Instruction::Binary { ty, .. }
+        | Instruction::Unary { ty, .. }
+        | Instruction::Classify { ty, .. }
+        | Instruction::Compare { ty, .. }
+        | Instruction::Select { ty, .. }
+        | Instruction::Move { ty, .. }
+        | Instruction::Load { ty, .. }
+        | Instruction::Store { ty, .. }
+        | Instruction::Atomic { ty, .. }
+        | Instruction::CompareExchange { ty, .. } => is_wide(ty),
+        Instruction::Cast { from, to, .. } => is_wide(from) || is_wide(to),
+        _ => false,
+    }
+}
+
+/// Whether an integer is divided, which stops lanes whose divisor is zero.
+fn divides(op: Binary, ty: Scalar) -> bool {
+    !ty.is_float() && matches!(op, Binary::Div | Binary::Mod | Binary::FloorDiv)
+}
+
+/// The steps that an instruction becomes.
+fn steps_of(instruction: &Instruction) -> u32 {
+    match instruction {
+        Instruction::Binary { op, ty, .. } if divides(*op, *ty) => 2,
+        Instruction::Address { .. } => 2,
+        _ => 1,
+    }
+}
+
+/// The cells that are written before they are read wherever control does not divide: what is in their
+/// lanes that are not active is never read.
+fn local_cells(code: &Code, program: &Program) -> Vec<bool> {
+    let base = program.first_cell;
+    let mut local = vec![true; (program.cells - base) as usize];
+    // The run of straight code in which a cell was last written.
+    let mut written = vec![0_u32; local.len()];
+    let mut run = 1;
+    for instruction in code.iter().flatten() {
+        cells(instruction, program, |cell, how| {
+            let n = (cell.0 - base) as usize;
+            match how {
+                Use::Write => written[n] = run,
+                Use::Read | Use::Change => local[n] &= written[n] == run,
+            }
+        });
+        if is_control(instruction) {
+            run += 1;
+        }
+    }
+    local
+}
+
+impl Translator<'_> {
+    fn row(&self, cell: Cell) -> u32 {
+        cell.0 - self.program.first_cell
+    }
+
+    fn push(&mut self, run: Function, at: u32, rows: Rows) {
+        let local = self.local[rows.dst as usize];
+        let Rows { dst, a, b, c } = rows;
+        self.code.steps.push(Step {
+            run,
+            dst,
+            a,
+            b,
+            c,
+            at,
+            local,
+        });
+    }
+
+    fn place(&mut self, at: &Location, ty: Scalar) -> Option<u32> {
+        let (module, first) = (self.module, self.program.first_cell);
+        let layout = self
+            .layouts
+            .entry(at.element_type)
+            .or_insert_with(|| Layout::of(module, at.element_type));
+        let place = Place::new(at, ty, layout, |cell| cell.0 - first)?;
+        self.code.places.push(place);
+        Some(self.code.places.len() as u32 - 1)
+    }
+
+    /// Makes steps of an instruction; false leaves it to the machine.
+    fn step(&mut self, instruction: &Instruction, at: u32) -> bool {
+        let set = self.set;
+        let (run, rows) = match *instruction {
+            Instruction::Binary { op, ty, dst, a, b } => {
+                let run = match operations::is_common(ty) {
+                    true => operations::common_binary(Compile(set), op, ty),
+                    false => operations::small_binary(CompilePlain, op, ty),
+                };
+                let rows = self.rows(dst, a, b);
+                if divides(op, ty) {
+                    let check = match is_wide(ty) {
+                        true => compiled::<CheckDivisor<u64>>(set),
+                        false => compiled::<CheckDivisor<u32>>(set),
+                    };
+                    self.push(check, at, rows);
+                }
+                (run, rows)
+            }
+            Instruction::Unary { op, ty, dst, a } => {
+                let run = match operations::is_common(ty) && op != Unary::BitCount {
+                    true => operations::common_unary(Compile(set), op, ty),
+                    false => operations::small_unary(CompilePlain, op, ty),
+                };
+                (run, self.rows(dst, a, a))
+            }
+            Instruction::Classify { class, ty, dst, a } => (
+                operations::classify(Compile(set), class, ty),
+                self.rows(dst, a, a),
+            ),
+            Instruction::Compare { op, ty, dst, a, b } => (
+                operations::compare(Compile(set), op, ty),
+                self.rows(dst, a, b),
+            ),
+            Instruction::Select {
+                ty,
+                dst,
+                cond,
+                a,
+                b,
+            } => {
+                let run = match is_wide(ty) {
+                    true => compiled::<Choose<u64>>(set),
+                    false => compiled::<Choose<u32>>(set),
+                };
+                let rows = Rows {
+                    c: self.row(cond),
+                    ..self.rows(dst, a, b)
+                };
+                (Some(run), rows)
+            }
+            Instruction::Move { ty, dst, src } => {
+                let as_bits = if is_wide(ty) {
+                    Scalar::U64
+                } else {
+                    Scalar::U32
+                };
+                // Bits as bits of the same width: a copy.
+                let run = operations::common_cast(Compile(set), as_bits, as_bits);
+                (run, self.rows(dst, src, src))
+            }
+            Instruction::Cast { from, to, dst, src } => {
+                let run = match operations::is_common(to) {
+                    true => operations::common_cast(Compile(set), from, to),
+                    false => operations::small_cast(CompilePlain, from, to),
+                };
+                (run, self.rows(dst, src, src))
+            }
+            Instruction::RangeTest { dst, range } => (
+                Some(compiled::<MoreOfRange>(set)),
+                self.rows(dst, range, range),
+            ),
+            Instruction::Zero { first, count } => {
+                let rows = Rows {
+                    dst: self.row(first),
+                    a: count,
+                    ..Rows::default()
+                };
+                (Some(compiled::<Clear>(set)), rows)
+            }
+            Instruction::Tid { dst, axis, rank } => {
+                let rows = Rows {
+                    dst: self.row(dst),
+                    a: u32::from(axis),
+                    b: u32::from(rank),
+                    c: 0,
+                };
+                (Some(compiled::<Coordinate>(set)), rows)
+            }
+            Instruction::AddressParam {
+                param,
+                rank,
+                indices,
+                dst,
+            } => {
+                let rows = Rows {
+                    dst: self.row(dst),
+                    a: self.index(param, rank, indices),
+                    ..Rows::default()
+                };
+                (Some(compiled::<OfParameter>(set)), rows)
+            }
+            Instruction::Address {
+                array,
+                rank,
+                indices,
+                dst,
+                buffer,
+            } => {
+                let rows = Rows {
+                    dst: self.row(dst),
+                    a: self.index(0, rank, indices),
+                    b: self.row(buffer),
+                    c: self.row(array),
+                };
+                self.push(compiled::<OfValue>(set), at, rows);
+                let copy = operations::common_cast(Compile(set), Scalar::U32, Scalar::U32);
+                (copy, self.rows(buffer, array, array))
+            }
+            Instruction::Load { ty, dst, from } => {
+                let Some(place) = self.place(&from, ty) else {
+                    return false;
+                };
+                let rows = Rows {
+                    dst: self.row(dst),
+                    b: place,
+                    ..Rows::default()
+                };
+                (Some(stored_as!(set, ty, Load)), rows)
+            }
+            Instruction::Store { ty, src, to } => {
+                let Some(place) = self.place(&to, ty) else {
+                    return false;
+                };
+                let rows = Rows {
+                    a: self.row(src),
+                    b: place,
+                    ..Rows::default()
+                };
+                (Some(stored_as!(set, ty, Store)), rows)
+            }
+            Instruction::Atomic {
+                update,
+                ty,
+                dst,
+                src,
+                at: location,
+                observed,
+            } => {
+                let Some(place) = self.place(&location, ty) else {
+                    return false;
+                };
+                let rows = Rows {
+                    dst: self.row(dst),
+                    a: self.row(src),
+                    b: place,
+                    c: self.row(src),
+                };
+                let adds = update == Update::Binary(Binary::Add) && !observed;
+                let run = match (update, ty) {
+                    (Update::Exchange, _) => stored_as!(set, ty, Exchange),
+                    (_, Scalar::F32) if adds => compiled::<Add<Narrow, f32>>(set),
+                    (_, Scalar::F64) if adds => compiled::<Add<Wide, f64>>(set),
+                    _ => stored_as!(set, ty, Modify),
+                };
+                (Some(run), rows)
+            }
+            Instruction::CompareExchange {
+                ty,
+                dst,
+                expected,
+                src,
+                at: location,
+            } => {
+                let Some(place) = self.place(&location, ty) else {
+                    return false;
+                };
+                let rows = Rows {
+                    dst: self.row(dst),
+                    a: self.row(src),
+                    b: place,
+                    c: self.row(expected),
+                };
+                (Some(stored_as!(set, ty, Modify)), rows)
+            }
+            _ => return false,
+        };
+        let Some(run) = run else { return false };
+        self.push(run, at, rows);
+        true
+    }
+
+    fn rows(&self, dst: Cell, a: Cell, b: Cell) -> Rows {
+        Rows {
+            dst: self.row(dst),
+            a: self.row(a),
+            b: self.row(b),
+            c: 0,
+        }
+    }
+
+    fn index(&mut self, param: u16, rank: u8, indices: [Cell; 4]) -> u32 {
+        let mut rows = [0; 4];
+        for (row, cell) in rows.iter_mut().zip(&indices[..usize::from(rank)]) {
+            *row = cell.0 - self.program.first_cell;
+        }
+        self.code.indexed.push(Indexed { param, rank, rows });
+        self.code.indexed.len() as u32 - 1
+    }
+}
