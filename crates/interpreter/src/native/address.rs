@@ -10,8 +10,8 @@ use crate::findings::Fault;
 use crate::lanes::{Cell, LANES, Word};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 
-/// The element that indices of an array parameter name (entry `a`).
-pub(super) struct OfParameter;
+/// The element that `RANK` indices of an array parameter name (entry `a`).
+pub(super) struct OfParameter<const RANK: usize>;
 /// The element that indices of the array value in rows from `c` on name (entry `a`); `b` is the row of its
 /// buffer, which a step of its own copies.
 pub(super) struct OfValue;
@@ -25,39 +25,43 @@ pub(super) struct CheckDivisor<T>(PhantomData<T>);
 /// One index along one axis: what it adds to the element's number, and whether it lies outside.
 #[inline(always)]
 fn along(index: i32, size: i32, stride: i32) -> (i32, u32) {
-    let index = index.wrapping_add(if index < 0 { size } else { 0 });
+    // Counted from the end where it is negative.
+    let index = index.wrapping_add(size & (index >> 31));
     let outside = u32::from(index.cast_unsigned() >= size.cast_unsigned());
     // Four factors below 2^31 with a product below it: nothing wraps where it counts.
     (index.wrapping_mul(stride), outside)
 }
 
-impl Body for OfParameter {
+impl<const RANK: usize> Body for OfParameter<RANK> {
     #[inline(always)]
     unsafe fn run(worker: &mut Worker<'_>, step: &Step) {
         let entry = worker.shared.indexed[step.a as usize];
-        let rank = usize::from(entry.rank);
         let bindings = worker.machine.bindings;
         let mut outside = [0_u32; CHUNK];
         if let Some(array) = &bindings.arrays[usize::from(entry.param)] {
+            let (shape, strides) = (array.shape, array.strides);
             let out = target::<i32>(worker, step);
+            let rows = entry.rows.map(|row| worker.row::<i32>(row));
             for first in (0..LANES).step_by(CHUNK) {
                 let mut elements = [0_i32; CHUNK];
                 let mut wrong = [0_u32; CHUNK];
-                for axis in 0..rank {
-                    let (size, stride) = (array.shape[axis], array.strides[axis]);
+                for axis in 0..RANK {
                     // SAFETY: a row of the registers.
-                    let index = unsafe { read_chunk(worker.row::<i32>(entry.rows[axis]), first) };
+                    let index = unsafe { read_chunk(rows[axis], first) };
                     for lane in 0..CHUNK {
-                        let (more, bad) = along(index[lane], size, stride);
+                        let (more, bad) = along(index[lane], shape[axis], strides[axis]);
                         elements[lane] = elements[lane].wrapping_add(more);
                         wrong[lane] |= bad;
                     }
                 }
-                for lane in 0..CHUNK {
-                    outside[lane] |= wrong[lane] & worker.active(first + lane);
+                // SAFETY: `out` is a row, and the mask has as many lanes.
+                unsafe {
+                    let active = read_chunk(worker.spread.as_ptr(), first);
+                    for lane in 0..CHUNK {
+                        outside[lane] |= wrong[lane] & active[lane];
+                    }
+                    write_chunk(out, first, elements);
                 }
-                // SAFETY: `out` is a row.
-                unsafe { write_chunk(out, first, elements) };
             }
             settle::<i32>(worker, step);
         } else {
@@ -101,7 +105,7 @@ impl Body for OfValue {
                     }
                 }
                 for lane in 0..CHUNK {
-                    outside[lane] |= wrong[lane] & worker.active(first + lane);
+                    outside[lane] |= wrong[lane] & worker.spread[first + lane];
                 }
                 write_chunk(out, first, elements);
             }
@@ -173,7 +177,7 @@ impl<T: Word> Body for CheckDivisor<T> {
         for lane in 0..LANES {
             // SAFETY: a row of the registers.
             let is_zero = unsafe { *divisors.add(lane) == T::zeroed() };
-            zero |= u32::from(is_zero) & worker.active(lane);
+            zero |= u32::from(is_zero) & worker.spread[lane];
         }
         if zero != 0 {
             let lanes = (0..LANES)

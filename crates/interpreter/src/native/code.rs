@@ -338,7 +338,13 @@ impl Translator<'_> {
                     a: self.index(param, rank, indices),
                     ..Rows::default()
                 };
-                (Some(compiled::<OfParameter>(set)), rows)
+                let run = match rank {
+                    1 => compiled::<OfParameter<1>>(set),
+                    2 => compiled::<OfParameter<2>>(set),
+                    3 => compiled::<OfParameter<3>>(set),
+                    _ => compiled::<OfParameter<4>>(set),
+                };
+                (Some(run), rows)
             }
             Instruction::Address {
                 array,

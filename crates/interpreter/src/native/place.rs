@@ -3,7 +3,7 @@
 use super::memory::{Region, Stored};
 use super::worker::Worker;
 use crate::instruction::{BufferAt, Location, Space};
-use crate::lanes::{ALL, LANES, Mask, each};
+use crate::lanes::{ALL, LANES, each};
 use crate::layout::Layout;
 use warpsmith_compiler::Scalar;
 use warpsmith_lanes::for_each_set;
@@ -121,7 +121,7 @@ impl Place {
                 unsafe {
                     let number = *numbers.add(first);
                     for lane in 0..LANES {
-                        others |= (*numbers.add(lane) ^ number) & worker.active(lane);
+                        others |= (*numbers.add(lane) ^ number) & worker.spread[lane];
                     }
                     if others != 0 {
                         return Err(());
@@ -214,16 +214,4 @@ fn find(place: &Place, worker: &mut Worker<'_>) -> Found {
         numbers: row,
         successive: false,
     })
-}
-
-impl Worker<'_> {
-    /// All ones for an active lane.
-    #[inline(always)]
-    pub(super) fn active(&self, lane: usize) -> u32 {
-        if self.mask == ALL {
-            Mask::MAX as u32
-        } else {
-            self.spread[lane]
-        }
-    }
 }

@@ -54,32 +54,20 @@ features! {Avx2 function
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-features! {Avx512 function
-    /// # Safety
-    /// As [`Function`] says.
-    unsafe fn in_avx512<B: Body>(worker: &mut Worker<'_>, step: &Step) {
-        // SAFETY: the caller's.
-        unsafe { B::run(worker, step) }
-    }
-}
-
 /// The function of a body, compiled for every machine.
 pub(super) fn plain<B: Body>() -> Function {
     portable::<B>
 }
 
-/// The function of a body, compiled for `set`.
+/// The function of a body, compiled for `set`: AVX2, or what every machine has. Each set more would compile
+/// every operation once more.
 pub(super) fn compiled<B: Body>(set: InstructionSet) -> Function {
-    match set {
-        InstructionSet::Portable => portable::<B>,
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2(_) => in_avx2::<B>,
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx512(_) => in_avx512::<B>,
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => portable::<B>,
+    #[cfg(target_arch = "x86_64")]
+    if set.avx2().is_some() {
+        return in_avx2::<B>;
     }
+    let _ = set;
+    portable::<B>
 }
 
 /// A function that captures nothing, from its type.

@@ -5,7 +5,7 @@ use warpsmith_lanes::InstructionSet;
 use super::memory::Region;
 use super::place::Place;
 use crate::binding::Bindings;
-use crate::lanes::{ALL, LANES, Mask, Word, spread};
+use crate::lanes::{LANES, Mask, Word, spread};
 use crate::machine::Machine;
 use crate::plan::Program;
 
@@ -81,9 +81,7 @@ impl<'p> Worker<'p> {
         let mask = self.machine.active();
         if mask != self.mask {
             self.mask = mask;
-            if mask != ALL {
-                self.spread = spread(mask);
-            }
+            self.spread = spread(mask);
         }
     }
 
