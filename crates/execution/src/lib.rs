@@ -1,5 +1,5 @@
-//! Python kernels on a GPU: the compiler's text through NVRTC to a launch, and whether the GPU does
-//! what the interpreter says.
+//! Python kernels on a GPU: the compiler's text through NVRTC to a launch, and whether the GPU, or native
+//! code on the CPU, does what the interpreter says.
 //!
 //! The compiler knows no devices and the device layer knows no languages; they meet here.
 
@@ -8,6 +8,7 @@ mod conditioning;
 mod device_arguments;
 mod foreign_launch;
 mod gpu_kernel;
+mod native_verify;
 mod parameter;
 mod verify;
 mod vulkan_kernel;
@@ -16,6 +17,7 @@ mod vulkan_verify;
 pub use agreement::{Difference, compare_arguments};
 pub use foreign_launch::ForeignArgument;
 pub use gpu_kernel::{Build, GpuKernel, RunError};
+pub use native_verify::{NativeParity, verify_natively};
 pub use verify::{KernelParity, verify_kernel};
 pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, spirv_target};
 pub use vulkan_verify::{Closeness, VulkanParity, verify_on_vulkan};

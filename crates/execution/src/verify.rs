@@ -13,7 +13,7 @@ use crate::gpu_kernel::{Build, GpuKernel, RunError};
 
 /// Iterations that a block of interpreted threads may make: kernels that search until they find go on
 /// for ever on some random arguments.
-const MOST_ITERATIONS: u64 = 1 << 18;
+pub(crate) const MOST_ITERATIONS: u64 = 1 << 18;
 
 /// How many sets of arguments are tried where the interpreter finds fault with the first: integers are
 /// indices in one kernel and sizes in the next. The last set has no other integers than zero.
@@ -308,7 +308,7 @@ fn without_integers(argument: &mut Argument) {
     }
 }
 
-fn first_message(findings: &[Finding]) -> String {
+pub(crate) fn first_message(findings: &[Finding]) -> String {
     findings
         .first()
         .map_or_else(|| "no finding".into(), |finding| finding.message.clone())
