@@ -43,7 +43,9 @@ pub use reference::{WorkerError, offer_workloads, timed_contents};
 pub use signature::{BodyUse, KernelParameter, KernelSignature, kernel_signatures};
 pub use sizes::{VerificationSizes, size_words};
 pub use template::{case_of_cuda, case_of_warp};
-pub use tune::{Attempt, CompileAhead, Contender, Lane, Point, Search, Space, Workbench, race};
+pub use tune::{
+    Attempt, BegunReference, CompileAhead, Contender, Lane, Point, Search, Space, Workbench, race,
+};
 pub use verify::{
     ArrayTruth, Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier,
     WrongElement, compare_arrays, judge,

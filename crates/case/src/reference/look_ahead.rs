@@ -1,7 +1,8 @@
 //! Answers of a Python function before they are needed: several workers, a bounded queue, one order.
 //!
 //! Invariants: answers are handed out in the order in which they were wanted; what is computed and not
-//! yet taken holds at most [`MOST_AHEAD`] elements, or is one answer; every worker ends with this value.
+//! yet taken holds at most [`MOST_AHEAD`] elements, or is one answer; every worker ends with this value, and
+//! not before: most of what a short answer takes is the start of its interpreter.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -71,14 +72,15 @@ pub(crate) struct LookAhead {
     taken: usize,
 }
 
+#[derive(Default)]
 struct Shared {
-    wanted: Vec<Wanted>,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
+    wanted: Vec<Arc<Wanted>>,
     /// The next one that a worker begins.
     next: usize,
     /// Elements of what was begun and not yet taken.
@@ -96,41 +98,55 @@ impl LookAhead {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let workers = (processors / 2).clamp(1, MOST_WORKERS).min(wanted.len());
         let share = (processors / workers.max(1)).max(1);
-        let shared = Arc::new(Shared {
-            wanted,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        });
+        let shared = Arc::new(Shared::default());
         let threads = (0..workers)
             .map(|_| {
                 let (shared, start) = (Arc::clone(&shared), start.clone());
                 thread::spawn(move || shared.work(start(share)))
             })
             .collect();
-        Self {
+        let begun = Self {
             shared,
             threads,
             taken: 0,
-        }
+        };
+        begun.want(wanted);
+        begun
+    }
+
+    /// Prepares these behind what was wanted before, with the same workers.
+    pub(crate) fn want(&self, wanted: Vec<Wanted>) {
+        let further = wanted.into_iter().map(Arc::new);
+        self.shared.lock().wanted.extend(further);
+        self.shared.changed.notify_all();
+    }
+
+    /// Whether everything that was wanted is taken, and workers wait for more.
+    pub(crate) fn is_free(&self) -> bool {
+        !self.threads.is_empty() && self.next().is_none()
+    }
+
+    /// The first that is not yet taken.
+    fn next(&self) -> Option<Arc<Wanted>> {
+        self.shared.lock().wanted.get(self.taken).cloned()
     }
 
     /// The next one in order with its contents and answer; nothing at the end.
-    pub(crate) fn take_next(&mut self) -> Option<(Wanted, Answered)> {
-        let next = self.shared.wanted.get(self.taken)?.clone();
+    pub(crate) fn take_next(&mut self) -> Option<(Arc<Wanted>, Answered)> {
+        let next = self.next()?;
         let answered = self.take(&next)?;
         Some((next, answered))
     }
 
     /// Whether this is the next one in order, and can be taken without waiting.
     pub(crate) fn is_ready(&self, wanted: &Wanted) -> bool {
-        let next = self.shared.wanted.get(self.taken);
-        next.is_some_and(|next| next.is(wanted))
+        self.next().is_some_and(|next| next.is(wanted))
             && self.shared.lock().done.contains_key(&self.taken)
     }
 
     /// The contents and the answer, where this is the next one in order.
     pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Answered> {
-        let next = self.shared.wanted.get(self.taken)?;
+        let next = self.next()?;
         if !next.is(wanted) {
             return None;
         }
@@ -174,8 +190,7 @@ impl Shared {
     }
 
     fn work(&self, mut function: Result<PythonFunction, Fault>) {
-        while let Some(at) = self.next() {
-            let wanted = &self.wanted[at];
+        while let Some((at, wanted)) = self.begin_next() {
             let result = match &mut function {
                 Ok(function) => wanted.contents().and_then(|contents| {
                     let answer = function.answer(&wanted.instance, &contents, wanted.detail())?;
@@ -192,18 +207,20 @@ impl Shared {
         }
     }
 
-    /// Waits until there is room for the next one.
-    fn next(&self) -> Option<usize> {
+    /// Waits until there is a next one, and room for it; nothing at the end of all.
+    fn begin_next(&self) -> Option<(usize, Arc<Wanted>)> {
         let mut state = self.lock();
         loop {
-            let elements = self.wanted.get(state.next)?.elements();
             if state.stop {
                 return None;
             }
-            if state.ahead == 0 || state.ahead + elements <= MOST_AHEAD {
-                state.ahead += elements;
-                state.next += 1;
-                return Some(state.next - 1);
+            if let Some(wanted) = state.wanted.get(state.next).cloned() {
+                let elements = wanted.elements();
+                if state.ahead == 0 || state.ahead + elements <= MOST_AHEAD {
+                    state.ahead += elements;
+                    state.next += 1;
+                    return Some((state.next - 1, wanted));
+                }
             }
             state = self
                 .changed

@@ -12,4 +12,4 @@ pub use compile_ahead::CompileAhead;
 pub use race::{Lane, race};
 pub use search::Search;
 pub use space::{Point, Space};
-pub use workbench::{Attempt, Contender, Workbench};
+pub use workbench::{Attempt, BegunReference, Contender, Workbench};

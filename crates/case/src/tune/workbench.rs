@@ -14,7 +14,7 @@ use warpsmith_workload::WorkloadError;
 
 use super::race::Lane;
 use super::space::Point;
-use crate::description::{Case, Reference, ReferenceKind, Source};
+use crate::description::{Case, ReferenceKind, Source};
 use crate::expression::Scope;
 use crate::program::{Fault, Program, Settings, SharedArrays, TimedFunction};
 use crate::reference::{WorkerError, timed_contents};
@@ -73,25 +73,65 @@ pub struct Workbench<'a> {
     arrays: Option<(String, SharedArrays)>,
 }
 
+/// What candidates are compared with, begun before there is a device: a Python function takes as long to start
+/// as a context on a GPU.
+pub struct BegunReference {
+    size: Scope,
+    seed: u64,
+    /// A Python function that answers already.
+    expectation: Option<Expectation>,
+    /// Small sizes that every candidate is checked at.
+    small: Vec<Scope>,
+    /// Whether a reference can answer at the size itself.
+    answers_itself: bool,
+}
+
+impl BegunReference {
+    /// Begins with what every candidate needs first, then what the winner needs.
+    pub fn begin(case: &Case, size: &Scope, seed: u64) -> Result<Self, Fault> {
+        let first = case.first_choice();
+        let all = case.verification_sizes(&first)?.sizes;
+        let small = small_sizes(case, &all);
+        let answers_itself = case.reference.is_some() && all.contains(size);
+        let mut expectation = case.reference.as_ref().and_then(|one| match &one.kind {
+            ReferenceKind::Function(callable) => Some(Expectation::of_function(one, callable)),
+            _ => None,
+        });
+        if let Some(expectation) = &mut expectation {
+            let sizes = in_order_of_need(case, &small, size, all);
+            let jobs = sizes.iter().map(|one| (one, (seed, 0, false)));
+            expectation.look_ahead(wanted_answers(case, &first, jobs)?);
+        }
+        Ok(Self {
+            size: size.clone(),
+            seed,
+            expectation,
+            small,
+            answers_itself,
+        })
+    }
+}
+
 impl<'a> Workbench<'a> {
     /// Calibrates the timer.
     pub fn new(
         case: &'a Case,
         device: &'a Device,
-        size: &Scope,
+        reference: BegunReference,
         mode: RunMode,
-        seed: u64,
         limit: Duration,
     ) -> Result<Self, Fault> {
         let settings = Settings {
             limit,
             ..Settings::default()
         };
-        let first = case.first_choice();
-        let sizes = case.verification_sizes(&first)?.sizes;
-        let small = small_sizes(case, &sizes);
-        let answers_itself = case.reference.is_some() && sizes.contains(size);
-        let expectation = begun(case, device, settings, seed, &small, size, sizes)?;
+        let BegunReference {
+            size,
+            seed,
+            expectation,
+            small,
+            answers_itself,
+        } = reference;
         let sampler = match case.source {
             Source::Callable(_) => None,
             _ => {
@@ -104,7 +144,7 @@ impl<'a> Workbench<'a> {
         Ok(Self {
             case,
             device,
-            size: size.clone(),
+            size,
             mode,
             seed,
             settings,
@@ -295,23 +335,9 @@ impl<'a> Workbench<'a> {
     }
 }
 
-/// The reference with its work begun, where it is a Python function: what every candidate needs first, then what
-/// the winner needs.
-fn begun(
-    case: &Case,
-    device: &Device,
-    settings: Settings,
-    seed: u64,
-    small: &[Scope],
-    size: &Scope,
-    all: Vec<Scope>,
-) -> Result<Option<Expectation>, Fault> {
+/// The sizes that a reference is asked for: every candidate's, the size itself, then the winner's.
+fn in_order_of_need(case: &Case, small: &[Scope], size: &Scope, all: Vec<Scope>) -> Vec<Scope> {
     let first = case.first_choice();
-    let is_function = |one: &Reference| matches!(one.kind, ReferenceKind::Function(_));
-    if !case.reference.as_ref().is_some_and(is_function) {
-        return Ok(None);
-    }
-    let mut expectation = Expectation::prepare(case, &first, device, settings)?;
     let mut sizes: Vec<Scope> = small.to_vec();
     let itself = all.contains(size).then(|| size.clone());
     let mut rest = all;
@@ -321,9 +347,7 @@ fn begun(
             sizes.push(one);
         }
     }
-    let jobs = sizes.iter().map(|one| (one, (seed, 0, false)));
-    expectation.look_ahead(wanted_answers(case, &first, jobs)?);
-    Ok(Some(expectation))
+    sizes
 }
 
 /// Two sizes that are cheap to check: the largest, which has several blocks and a tail, and one amid them.

@@ -1,5 +1,7 @@
 //! The reference of a case, ready to answer.
 
+use std::sync::Arc;
+
 use warpsmith_device::Device;
 
 use crate::description::{Callable, Case, Reference, ReferenceKind, TunableValue};
@@ -79,25 +81,11 @@ impl Expectation {
         device: &Device,
         settings: Settings,
     ) -> Result<Self, Fault> {
-        let Some(Reference {
-            kind,
-            seconds,
-            memory,
-            ..
-        }) = &case.reference
-        else {
+        let Some(reference) = &case.reference else {
             return Ok(Self::Nothing);
         };
-        Ok(match kind {
-            ReferenceKind::Function(callable) => Self::Function(Function {
-                start: Start {
-                    callable: callable.clone(),
-                    seconds: *seconds,
-                    memory: *memory,
-                },
-                own: None,
-                ahead: None,
-            }),
+        Ok(match &reference.kind {
+            ReferenceKind::Function(callable) => Self::of_function(reference, callable),
             ReferenceKind::Npy(files) => Self::Stored(files.clone()),
             ReferenceKind::Workload(_) => match BuiltIn::of(case)? {
                 Some(workload) => Self::BuiltIn(workload),
@@ -125,12 +113,32 @@ impl Expectation {
         })
     }
 
+    /// A Python function, which starts when it is first needed, and needs no device.
+    pub(crate) fn of_function(reference: &Reference, callable: &Callable) -> Self {
+        Self::Function(Function {
+            start: Start {
+                callable: callable.clone(),
+                seconds: reference.seconds,
+                memory: reference.memory,
+            },
+            own: None,
+            ahead: None,
+        })
+    }
+
     /// Prepares these answers in the background, where that takes long enough to be worth it.
     pub(crate) fn look_ahead(&mut self, wanted: Vec<Wanted>) {
-        if let Self::Function(function) = self {
-            let start = function.start.clone();
-            let begin = move |threads| start.now(Some(threads));
-            function.ahead = Some(LookAhead::begin(wanted, begin));
+        let Self::Function(function) = self else {
+            return;
+        };
+        match &function.ahead {
+            // Workers that are there are not started again.
+            Some(ahead) if ahead.is_free() => ahead.want(wanted),
+            _ => {
+                let start = function.start.clone();
+                let begin = move |threads| start.now(Some(threads));
+                function.ahead = Some(LookAhead::begin(wanted, begin));
+            }
         }
     }
 
@@ -146,7 +154,7 @@ impl Expectation {
     }
 
     /// The next answer that was prepared, with what it belongs to.
-    pub(super) fn take_next(&mut self) -> Option<(Wanted, Answered)> {
+    pub(super) fn take_next(&mut self) -> Option<(Arc<Wanted>, Answered)> {
         match self {
             Self::Function(function) => function.ahead.as_mut()?.take_next(),
             _ => None,

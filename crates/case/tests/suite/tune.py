@@ -4,7 +4,7 @@
     python3 tune.py [--runs 30] [--size 1024] [--warpsmith PROGRAM]
 
 A tiled matrix product with 213 choices of its tunables is measured whole three times and searched `--runs`
-times, each with an empty cache of compiled kernels. Needs `warpsmith` on the path, a GPU, NVRTC, and a Python
+times, each with an empty cache of compiled kernels and without the driver's own. Needs `warpsmith` on the path, a GPU, NVRTC, and a Python
 with NumPy for the reference. Ends with 0 where all but a fifteenth of the searches end within 2 % of the best
 and take at most a quarter of the time.
 """
@@ -26,7 +26,8 @@ def tune(program, folder, *options):
     """The winner of one tuning, with where its time went."""
     with tempfile.TemporaryDirectory() as cache:
         command = [program, "tune", str(folder / "matmul.toml"), "--fresh", "--format", "json", *options]
-        environment = {**os.environ, "WARPSMITH_CACHE_DIR": cache}
+        # NVRTC keeps what it compiled in the driver's cache, where the next run would find it.
+        environment = {**os.environ, "WARPSMITH_CACHE_DIR": cache, "CUDA_CACHE_DISABLE": "1"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         sys.exit(done.stderr)

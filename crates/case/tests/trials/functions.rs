@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use warpsmith_case::{Attempt, Program, Settings, TunableValue, Workbench};
+use warpsmith_case::{Attempt, BegunReference, Program, Settings, TunableValue, Workbench};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::run_sampler::RunMode;
 
@@ -65,7 +65,8 @@ pub(crate) fn a_python_function_is_checked_timed_and_tuned() {
     assert!(program.timed(&instance, &contents, RunMode::Graph).is_err());
 
     let limit = Duration::from_secs(20);
-    let mut bench = Workbench::new(&case, &device, size, RunMode::Warm, 1, limit).unwrap();
+    let reference = BegunReference::begin(&case, size, 1).unwrap();
+    let mut bench = Workbench::new(&case, &device, reference, RunMode::Warm, limit).unwrap();
     let Attempt::Measured(slow) = bench.attempt(&point(2), None).unwrap() else {
         panic!();
     };
@@ -93,7 +94,8 @@ pub(crate) fn a_function_that_ends_its_process_is_refused_and_the_next_one_runs(
     let device = Device::open(DeviceChoice::Cpu).unwrap();
     let size = &case.sizes.listed[0];
     let limit = Duration::from_secs(20);
-    let mut bench = Workbench::new(&case, &device, size, RunMode::Warm, 1, limit).unwrap();
+    let reference = BegunReference::begin(&case, size, 1).unwrap();
+    let mut bench = Workbench::new(&case, &device, reference, RunMode::Warm, limit).unwrap();
     let ended = refused(bench.attempt(&point(5), None).unwrap());
     assert!(ended.contains("ended: exit status: 9"), "{ended}");
     assert!(matches!(

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use warpsmith_case::{Case, Scope, Source};
-use warpsmith_device::{Device, Nvrtc};
+use warpsmith_case::{BegunReference, Case, Scope, Source};
+use warpsmith_device::{Device, DeviceChoice, Nvrtc};
 
 use super::journal::Journal;
 use super::one_size::{Found, OneSize, is_restart};
 use super::winners;
 use crate::kernel::bench::Mode;
 use crate::kernel::size_argument;
-use crate::kernel::verify::case::without_gpu;
+use crate::kernel::verify::case::{explain, without_gpu};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -99,9 +99,14 @@ impl Tune {
                 );
             }
         }
-        let device = Device::open(global.device)?;
+        let (choice, _) = global.device.resolve()?;
+        if matches!((&case.source, choice), (Source::Cuda(_), DeviceChoice::Cpu)) {
+            return without_gpu(global, &case);
+        }
+        let begin = |size| BegunReference::begin(&case, size, self.seed).map_err(explain);
+        let mut first_reference = sizes.first().map(begin).transpose()?;
+        let device = Device::open(choice)?;
         let compiler = match (&case.source, device.cuda()) {
-            (Source::Cuda(_), None) => return without_gpu(global, &case),
             (Source::Cuda(_), Some(gpu)) => Some((gpu, Arc::new(Nvrtc::find()?))),
             _ => None,
         };
@@ -133,7 +138,11 @@ impl Tune {
                 seed: self.seed,
                 limit: Duration::try_from_secs_f64(self.limit)?,
             };
-            match one.tune(&mut journal)? {
+            let reference = match first_reference.take() {
+                Some(begun) => begun,
+                None => begin(size)?,
+            };
+            match one.tune(reference, &mut journal)? {
                 Found::Winner(winner) => done.push(*winner),
                 Found::Interrupted(words) => {
                     interrupted = Some(words);

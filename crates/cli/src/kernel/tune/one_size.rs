@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use warpsmith_case::{
-    Attempt, Case, CompileAhead, Fault, Lane, Point, Scope, Search, Space, Workbench, race,
-    size_words, target,
+    Attempt, BegunReference, Case, CompileAhead, Fault, Lane, Point, Scope, Search, Space,
+    Workbench, race, size_words, target,
 };
 use warpsmith_core::Seconds;
 use warpsmith_device::{CudaDevice, Device, Nvrtc};
@@ -69,7 +69,7 @@ impl Seen {
 }
 
 impl OneSize<'_> {
-    pub(super) fn tune(&self, journal: &mut Journal) -> Result<Found> {
+    pub(super) fn tune(&self, reference: BegunReference, journal: &mut Journal) -> Result<Found> {
         let begun = Instant::now();
         let words = size_words(self.size, &self.case.sizes.names);
         let space = Space::of(self.case, self.size)?;
@@ -79,15 +79,8 @@ impl OneSize<'_> {
                 self.case.file.display()
             );
         }
-        let mut bench = Workbench::new(
-            self.case,
-            self.device,
-            self.size,
-            self.mode,
-            self.seed,
-            self.limit,
-        )
-        .map_err(explain)?;
+        let mut bench = Workbench::new(self.case, self.device, reference, self.mode, self.limit)
+            .map_err(explain)?;
         let mut seen = self.search(&space, &words, &mut bench, journal)?;
         let searched = begun.elapsed().as_secs_f64();
         if self.interruption.came() {
