@@ -52,10 +52,10 @@ class Kernel:
     def launch(self, dim: int | tuple[int, ...], *arguments: Any) -> list[str]:
         """Run over the grid `dim`; arrays are changed in place. Returns what the kernel printed.
 
-        NumPy arrays run on the reference interpreter, which checks every index and raises
-        `KernelRefused` where the kernel leaves an array. GPU arrays (PyTorch, CuPy, and whatever
-        speaks DLPack) are neither copied nor waited for: the kernel is queued on the stream that
-        their library uses now. The GPU checks no index, so try a kernel on NumPy arrays first.
+        NumPy arrays run natively on all cores, where they lie. Every index is checked: where the
+        kernel leaves an array, `KernelRefused` is raised after the other threads have ended. GPU
+        arrays (PyTorch, CuPy, and whatever speaks DLPack) are neither copied nor waited for: the
+        kernel is queued on the stream that their library uses now. The GPU checks no index, so try a kernel on NumPy arrays first.
 
         >>> import numpy as np, warpsmith
         >>> kernel = warpsmith.compile('''
@@ -84,25 +84,29 @@ class Kernel:
         import numpy as np
 
         passed: list[Any] = []
-        arrays = []
+        # Copies of what cannot be worked on where it lies, with what they are copies of.
+        copies = []
         for parameter, argument in zip(self.parameters, arguments):
             if not parameter.is_array:
                 passed.append(_value(argument))
                 continue
             array = np.asarray(argument)
             shape = _checked(parameter, array.dtype.name, array.shape)
-            passed.append((np.ascontiguousarray(array).tobytes(), shape))
-            arrays.append(array)
-        printed, after, found = self._program.execute(grid, passed, False, [])
+            memory = array
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                memory = np.array(array, order="C")
+                copies.append((array, memory))
+            passed.append((memory.ctypes.data, memory.nbytes, shape))
+        printed, found = self._program.execute(grid, passed, False, [])
         if found is not None:
             report = json.loads(found)
             raise KernelRefused(report["text"], report["findings"])
-        for array, (data, _) in zip(arrays, after):
+        for array, memory in copies:
             # What the kernel left unchanged is not written, so that an input may be read-only.
-            if data is not None:
-                if not array.flags.writeable:
-                    raise ValueError("the kernel writes an array that is read-only")
-                array[...] = np.frombuffer(data, array.dtype).reshape(array.shape)
+            if array.flags.writeable:
+                array[...] = memory
+            elif array.tobytes() != memory.tobytes():
+                raise ValueError("the kernel writes an array that is read-only")
         lines: list[str] = printed
         return lines
 

@@ -1,12 +1,10 @@
-//! Kernels written in Python: compiled without starting NVIDIA Warp, run by the interpreter on host
-//! arrays, and launched on arrays that another library has on a GPU.
+//! Kernels written in Python: compiled without starting NVIDIA Warp, run natively on host arrays where they
+//! lie, and launched on arrays that another library has on a GPU.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use serde::Serialize;
 use warpsmith_compiler::ir::{self, Module, Number};
 use warpsmith_compiler::{
@@ -15,7 +13,7 @@ use warpsmith_compiler::{
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{ForeignArgument, GpuKernel};
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Objects, Plan};
+use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Objects, Plan};
 
 use crate::objects::HostObject;
 use crate::{failed, json};
@@ -94,10 +92,10 @@ fn numbers(components: Vec<Component>) -> Vec<Number> {
 /// An argument in host memory.
 #[derive(FromPyObject)]
 pub(crate) enum HostArgument {
-    /// An array: its bytes and shape.
-    Array((PyBackedBytes, Vec<usize>)),
-    /// An array with its gradient.
-    Differentiated((PyBackedBytes, Vec<usize>, PyBackedBytes)),
+    /// An array: its address, its size in bytes and its shape.
+    Array((usize, usize, Vec<usize>)),
+    /// An array with the address of its gradient, which has the same size.
+    Differentiated((usize, usize, Vec<usize>, usize)),
     /// The memory of an array before it.
     Same((usize,)),
     /// The fields of a struct, behind a word that says so.
@@ -106,19 +104,29 @@ pub(crate) enum HostArgument {
     Value(Vec<Component>),
 }
 
-impl From<HostArgument> for Argument {
+/// Memory that Python has.
+fn borrowed(address: usize, bytes: usize) -> Borrowed {
+    Borrowed {
+        address: std::ptr::with_exposed_provenance_mut(address),
+        bytes,
+    }
+}
+
+impl From<HostArgument> for Argument<Borrowed> {
     fn from(argument: HostArgument) -> Self {
         match argument {
-            HostArgument::Array((bytes, shape)) => Self::Array(ArrayArgument {
+            HostArgument::Array((address, bytes, shape)) => Self::Array(ArrayArgument {
                 shape,
-                data: bytes.to_vec(),
+                data: borrowed(address, bytes),
                 gradient: None,
             }),
-            HostArgument::Differentiated((bytes, shape, gradient)) => Self::Array(ArrayArgument {
-                shape,
-                data: bytes.to_vec(),
-                gradient: Some(gradient.to_vec()),
-            }),
+            HostArgument::Differentiated((address, bytes, shape, gradient)) => {
+                Self::Array(ArrayArgument {
+                    shape,
+                    data: borrowed(address, bytes),
+                    gradient: Some(borrowed(gradient, bytes)),
+                })
+            }
             HostArgument::Same((position,)) => Self::Same(position),
             HostArgument::Struct((_, fields)) => {
                 Self::Struct(fields.into_iter().map(argument_or_none).collect())
@@ -129,9 +137,17 @@ impl From<HostArgument> for Argument {
 }
 
 /// An argument, or none for an array that is not given.
-fn argument_or_none(argument: Option<HostArgument>) -> Argument {
+fn argument_or_none(argument: Option<HostArgument>) -> Argument<Borrowed> {
     argument.map_or(Argument::Absent, Argument::from)
 }
+
+/// Arguments that a thread without the interpreter's lock works on.
+struct Given(Vec<Argument<Borrowed>>);
+
+// SAFETY: the memory is Python's, which keeps it until the call is over; see `Program::execute`.
+unsafe impl Send for Given {}
+// SAFETY: as above.
+unsafe impl Sync for Given {}
 
 /// An argument in device memory: an array's address and shape, or a value.
 #[derive(FromPyObject)]
@@ -140,11 +156,8 @@ pub(crate) enum DeviceArgument {
     Value(Vec<Component>),
 }
 
-/// The bytes of an array's values and of its gradients after a run; nothing where they are unchanged.
-type Changed<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>);
-
-/// Lines that a kernel printed, its arrays after the run, and what was found.
-type Ran<'py> = (Vec<String>, Vec<Changed<'py>>, Option<String>);
+/// Lines that a kernel printed, and what was found.
+type Ran = (Vec<String>, Option<String>);
 
 /// A compiled kernel.
 #[pyclass(frozen)]
@@ -207,31 +220,6 @@ impl Program {
     }
 }
 
-/// What changed in the arrays of an argument.
-fn changes<'py>(
-    py: Python<'py>,
-    before: &Argument,
-    after: &Argument,
-    found: &mut Vec<Changed<'py>>,
-) {
-    match (before, after) {
-        (Argument::Array(before), Argument::Array(after)) => {
-            let values = (before.data != after.data).then(|| PyBytes::new(py, &after.data));
-            let gradients = match &after.gradient {
-                Some(bytes) if before.gradient != after.gradient => Some(PyBytes::new(py, bytes)),
-                _ => None,
-            };
-            found.push((values, gradients));
-        }
-        (Argument::Struct(before), Argument::Struct(after)) => {
-            for (before, after) in before.iter().zip(after) {
-                changes(py, before, after, found);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// The names of the language's functions.
 #[pyfunction]
 pub(crate) fn builtin_names() -> Vec<&'static str> {
@@ -263,8 +251,9 @@ impl Program {
         })
     }
 
-    /// Runs on the interpreter, or the adjoint where `adjoint` is set: what it printed, what changed in
-    /// every array, and what it found, as JSON, where it found anything.
+    /// Runs natively, or the adjoint where `adjoint` is set, on arrays where they lie: what it printed, and
+    /// what it found, as JSON, where it found anything. The caller keeps the arrays, as large as it says,
+    /// until this returns.
     fn execute<'py>(
         &self,
         py: Python<'py>,
@@ -272,31 +261,30 @@ impl Program {
         arguments: Vec<Option<HostArgument>>,
         adjoint: bool,
         objects: Vec<(u64, PyRef<'py, HostObject>)>,
-    ) -> PyResult<Ran<'py>> {
-        let mut arguments: Vec<Argument> = arguments.into_iter().map(argument_or_none).collect();
+    ) -> PyResult<Ran> {
+        let given = Given(arguments.into_iter().map(argument_or_none).collect());
         let objects: Objects = objects
             .into_iter()
             .map(|(number, object)| (number, Arc::clone(&object.0)))
             .collect();
-        let before = arguments.clone();
         let (printed, findings) = py.detach(|| {
+            let given = &given;
             let plan = match self.plan(adjoint) {
                 Ok(plan) => plan,
                 Err(findings) => return Ok((Vec::new(), findings)),
             };
             let interpreter = Interpreter::of(&self.module, plan).with_objects(objects);
-            let outcome = interpreter.run(&dim, &mut arguments).map_err(failed)?;
+            // SAFETY: addresses and sizes are those of arrays that the caller keeps and that can be written
+            // where the kernel writes; like every function that lets go of the lock, it relies on other
+            // threads to leave them alone.
+            let outcome = unsafe { interpreter.run_in_place(&dim, &given.0) }.map_err(failed)?;
             Ok::<_, PyErr>((outcome.printed, outcome.findings))
         })?;
-        let mut arrays = Vec::new();
-        for (before, after) in before.iter().zip(&arguments) {
-            changes(py, before, after, &mut arrays);
-        }
         let found = match findings.is_empty() {
             true => None,
             false => Some(refusal(findings, &self.source)?),
         };
-        Ok((printed, arrays, found))
+        Ok((printed, found))
     }
 
     /// What the function that the kernel calls first gives back, as JSON; nothing where there is none.

@@ -33,12 +33,10 @@ def call(name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     compiled, scalar, shape, result = _compiled(name, kinds)
     given: list[Any] = [types.component_list(argument) for argument in arguments]
     memory = np.zeros(shape, scalar)
-    _, after, found = compiled._program.execute([1], [*given, (memory.tobytes(), [1])], False, [])
+    _, found = compiled._program.execute([1], [*given, (memory.ctypes.data, memory.nbytes, [1])], False, [])
     if found is not None:
         report = json.loads(found)
         raise KernelRefused(report["text"], report["findings"])
-    if after[0][0] is not None:
-        memory = np.frombuffer(after[0][0], scalar).reshape(shape)
     return memory.reshape(-1)[0].item() if result is None else result._of(memory)
 
 

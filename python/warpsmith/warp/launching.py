@@ -1,4 +1,4 @@
-"""`launch`: arguments are checked against the kernel's signature, and the interpreter runs it."""
+"""`launch`: arguments are checked against the kernel's signature, and the kernel runs on their memory."""
 
 from __future__ import annotations
 
@@ -107,13 +107,15 @@ def run(kernel: Kernel, grid: list[int], arguments: list[Any], gradients: list[A
 
 
 class Packed:
-    """Arguments in the form that the interpreter takes, and where its results go."""
+    """Arguments in the form that the kernel takes."""
 
     def __init__(self) -> None:
         self.arguments: list[Any] = []
         self._makers: list[Any] = []
-        #: Memory of values and gradients of the arrays, in the interpreter's order.
+        #: Memory of values and gradients of the arrays, in the kernel's order.
         self._arrays: list[tuple[Any, Any]] = []
+        #: Copies of memory that is not contiguous, with what they are copies of, while the kernel runs.
+        self._copies: list[tuple[Any, Any]] = []
 
     def add(self, where: str, kind: Any, argument: Any, gradient: Any) -> None:
         if isinstance(kind, ArrayType) or (kind is Any and hasattr(argument, "__array_interface__")):
@@ -123,16 +125,26 @@ class Packed:
 
     def run(self, compiled: Any, grid: list[int], adjoint: bool) -> None:
         given = [make() for make in self._makers]
-        printed, after, found = compiled._program.execute(grid, given, adjoint, live_objects())
+        printed, found = compiled._program.execute(grid, given, adjoint, live_objects())
+        copies, self._copies = self._copies, []
         for line in printed:
             print(line, end="")
         if found is not None:
             report = json.loads(found)
             raise KernelRefused(report["text"], report["findings"])
-        for (memory, gradient), (values, gradients) in zip(self._arrays, after):
-            for target, data in ((memory, values), (gradient, gradients)):
-                if data is not None:
-                    target[...] = np.frombuffer(data, target.dtype).reshape(target.shape)
+        for memory, copy in copies:
+            if memory.flags.writeable:
+                memory[...] = copy
+            elif memory.tobytes() != copy.tobytes():
+                raise ValueError("the kernel writes an array that is read-only")
+
+    def _contiguous(self, memory: Any) -> Any:
+        """The memory itself, or a copy that `run` writes back."""
+        if memory.flags.c_contiguous and memory.flags.writeable:
+            return memory
+        copy = np.array(memory, order="C")
+        self._copies.append((memory, copy))
+        return copy
 
     def _maker(self, where: str, kind: Any, argument: Any, gradient: Any) -> Any:
         if isinstance(argument, array) or isinstance(kind, ArrayType):
@@ -162,14 +174,19 @@ class Packed:
             if _same(memory, other) and _same(dual, other_dual):
                 return lambda: (position,)
             if np.may_share_memory(memory, other) and np.shares_memory(memory, other):
-                # Copies of overlapping memory would lose what one of them writes.
+                # Threads run many at a time: what one reads of another's array would depend on that.
                 if not _same(memory, other):
                     raise NotImplementedError("arguments that overlap in part are not in warpsmith.warp")
         self._arrays.append((memory, dual))
         shape = list(argument.shape)
-        if dual is None:
-            return lambda: (memory.tobytes(), shape)
-        return lambda: (memory.tobytes(), shape, dual.tobytes())
+
+        def make() -> Any:
+            values = self._contiguous(memory)
+            if dual is None:
+                return values.ctypes.data, values.nbytes, shape
+            return values.ctypes.data, values.nbytes, shape, self._contiguous(dual).ctypes.data
+
+        return make
 
 
 def _same(one: Any, other: Any) -> bool:

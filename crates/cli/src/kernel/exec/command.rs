@@ -30,14 +30,14 @@ use warpsmith_console::placement::Decision;
 
 /// Run a kernel written in Python, forward or its adjoint.
 ///
-/// On the CPU this is the reference interpreter, which reports indices out of range and variables
-/// without a value. On a GPU the interpreter checks the run first, and the GPU then computes the
-/// results.
+/// On the CPU the kernel runs natively on all cores; indices out of range and variables without a value are
+/// reported. `--check` compares the results with the reference interpreter's, bit for bit. On a GPU the run
+/// is checked on the CPU first, and the GPU then computes the results.
 ///
 /// `--device vulkan` runs on a GPU of any maker, or on the CPU where Mesa's software driver is
 /// installed; kernels check their indices there. + − × ÷ √ and whole numbers give the interpreter's bits.
 ///
-/// `--device auto` takes the faster one, which is the interpreter alone; `--explain` shows the
+/// `--device auto` takes the faster one, which is the CPU alone; `--explain` shows the
 /// predictions. Runs are remembered for the next prediction.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  \
@@ -76,6 +76,9 @@ pub(crate) struct Exec {
     /// A file for an array's gradient after the run.
     #[arg(long = "out-grad", value_name = "NAME=@FILE.npy", value_parser = argument::parse_assignment, requires = "adjoint")]
     gradient_outputs: Vec<(String, String)>,
+    /// On the CPU: also run the interpreter, and compare all results bit for bit.
+    #[arg(long)]
+    check: bool,
     /// Print what each device was predicted to take, in parts, and where the numbers come from.
     #[arg(long)]
     explain: bool,
@@ -103,6 +106,10 @@ struct Body {
     dim: Vec<usize>,
     /// Whether threads ran on several cores.
     parallel: bool,
+    /// Whether native code ran on the CPU, rather than the interpreter.
+    native: bool,
+    /// Whether both ran, and gave the same bits.
+    checked: bool,
     printed: Vec<String>,
     /// Why this device.
     decision: Decision,
@@ -190,9 +197,17 @@ impl Exec {
         let gpu = chosen.cuda();
         let mut checked = gpu.map(|_| arguments.clone());
         let begun = Instant::now();
-        let outcome = interpreter.run(&self.dim, checked.as_mut().unwrap_or(&mut arguments))?;
+        let given = checked.as_mut().unwrap_or(&mut arguments);
+        let (outcome, difference) = if self.check {
+            interpreter.run_both(&self.dim, given)?
+        } else {
+            (interpreter.run_native(&self.dim, given)?, None)
+        };
+        if let Some(difference) = difference {
+            bail!("native code and the interpreter differ in {difference}");
+        }
         let seconds = begun.elapsed().as_secs_f64();
-        if outcome.findings.is_empty() && seconds > WORTH_REMEMBERING {
+        if outcome.findings.is_empty() && seconds > WORTH_REMEMBERING && !self.check {
             placement.remember(global, &problem, seconds);
         }
         let mut device = "cpu".to_owned();
@@ -236,6 +251,8 @@ impl Exec {
             direction: if self.adjoint { "backward" } else { "forward" },
             dim: self.dim.clone(),
             parallel: outcome.parallel,
+            native: outcome.native,
+            checked: self.check && outcome.native,
             printed: outcome.printed,
             decision,
             arrays: parameters

@@ -14,7 +14,7 @@ use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::one_off::OneOff;
-use super::{case, python, vulkan};
+use super::{case, native, python, vulkan};
 use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
@@ -33,13 +33,15 @@ use warpsmith_console::table::Table;
 /// faults or never ends costs its own process. Warp-style `.py` kernels run on the interpreter where there is
 /// no GPU.
 ///
-/// Without a GPU everything is skipped and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
+/// With `--device cpu` Python kernels run as native code on the CPU, bit for bit against the interpreter.
+/// Otherwise everything is skipped without a GPU and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
 /// set: then it is an error.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith verify softmax.toml\n  \
                         warpsmith verify softmax.toml --inputs 10 --special\n  \
                         warpsmith verify add.cu --size n=1000,65537 --arg x:in:f32:n --arg y:inout:f32:n \
                         --arg n:i32=n --grid 'ceil_div(n,256)' --block 256 --reference add.py:add\n  \
+                        warpsmith verify saxpy.py --device cpu\n  \
                         warpsmith verify machine/saxpy\n  \
                         warpsmith verify machine/saxpy --set n=1000003\n  \
                         warpsmith verify --all --format json > verified.json")]
@@ -198,11 +200,14 @@ impl Verify {
                 let device = VulkanDevice::open(index)?;
                 return vulkan::run(global, file, &device, seed, self.library.text()?);
             }
+            if global.device == DeviceChoice::Cpu {
+                return native::run(global, file, seed, self.library.text()?);
+            }
             let device = match Device::open(gpu_choice(global.device)) {
                 Err(error) if error.is_missing_hardware() && !gpu_is_required() => {
                     let why = format!(
-                        "no GPU to compare with the interpreter: {error}\n`warpsmith new {file}` writes \
-                         a case, which `warpsmith verify` checks on the CPU"
+                        "no GPU to compare with the interpreter: {error}\n`--device cpu` compares native \
+                         code on the CPU with it"
                     );
                     output::note(global, &why);
                     return Ok(Outcome::CannotHere);

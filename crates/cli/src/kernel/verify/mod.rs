@@ -2,6 +2,7 @@
 
 pub(crate) mod case;
 mod command;
+mod native;
 mod one_off;
 mod python;
 mod sanitizer;
