@@ -9,118 +9,29 @@ CHECKOUTS holds folders named owner+name@commit. `sample` audits each and draws 
 without replacement, rule by rule in turns, so that a rule with a thousand places does not hide the others.
 `judge` shows a finding with its lines and asks y, n or u (undecided); project and confidence stay hidden.
 `report` prints the share that is right by severity and by rule, round by round, apart for projects that the
-rules were tuned on and for held-out ones. A verdict keeps which of the two its project was when it was judged;
-a project that served to change a rule moves to TUNED in the same commit, and is no longer held out after it.
+rules were tuned on and for held-out ones. A verdict keeps which of the two its project was when it was judged:
+rules are changed after every round, so that a project with verdicts of an earlier round is tuned on.
 Standard library only.
 """
 import argparse, datetime, json, math, os, random, subprocess, sys
 from collections import defaultdict
 
-# Projects whose findings or labels were read while rules were written.
+# Projects whose findings or labels were read while rules were written, and that have no verdicts.
 TUNED = {
-    "ggml-org/llama.cpp", "karpathy/llm.c", "Dao-AILab/flash-attention", "bitsandbytes-foundation/bitsandbytes",
-    "facebookresearch/xformers", "tinygrad/tinygrad", "vllm-project/vllm", "NVIDIA/cuda-samples", "cupy/cupy",
-    "graphdeco-inria/diff-gaussian-rasterization", "rapidsai/rmm", "facebookresearch/faiss", "pytorch/pytorch",
-    "kokkos/kokkos", "microsoft/onnxruntime", "opencv/opencv", "NVlabs/tiny-cuda-nn", "NVIDIA/apex",
-    "facebookresearch/pytorch3d", "NVlabs/instant-ngp", "mit-han-lab/torchsparse", "open-mmlab/mmcv", "dmlc/dgl",
-    "rusty1s/pytorch_scatter", "NVIDIA/MinkowskiEngine", "NVIDIA/TransformerEngine", "NVIDIA/nccl-tests",
-    "NVlabs/nvdiffrast", "charlesq34/pointnet2", "deepspeedai/DeepSpeed", "dmlc/xgboost",
-    "facebookresearch/detectron2", "flashinfer-ai/flashinfer", "lightgbm-org/LightGBM", "nerfstudio-project/gsplat",
-    "pyg-team/pyg-lib", "state-spaces/mamba", "1ytic/warp-rnnt", "AutoGPTQ/AutoGPTQ", "Dao-AILab/causal-conv1d",
-    "KhryptorGraphics/AutoVoice", "NVIDIA/nvbench", "NVIDIA/warp", "ashawkey/torch-ngp",
-    "erikwijmans/Pointnet2_PyTorch", "fundamentalvision/Deformable-DETR", "ggml-org/whisper.cpp",
-    "graphdeco-inria/gaussian-splatting", "huggingface/candle", "pytorch/extension-cpp", "traveller59/spconv",
-    "open-mmlab/OpenPCDet", "OpenNMT/CTranslate2", "NVIDIA/FasterTransformer", "mit-han-lab/llm-awq",
-    "thu-ml/SageAttention", "alicevision/popsift", "lmnt-com/haste", "NVlabs/curobo", "bytedance/lightseq",
-    "pytorch/vision", "hpcaitech/ColossalAI", "marian-nmt/marian-dev", "xlite-dev/LeetCUDA", "k2-fsa/k2",
-    "NVIDIAGameWorks/kaolin", "AlexeyAB/darknet", "BVLC/caffe", "HazyResearch/ThunderKittens",
-    "Tencent/TurboTransformers", "turboderp/exllamav2", "stotko/stdgpu", "idiap/fast-transformers",
-    "CannyLab/tsne-cuda", "NVIDIA/flownet2-pytorch", "SqueezeAILab/SqueezeLLM", "IST-DASLab/marlin", "sxyu/svox2",
-    "hustvl/Vim", "rusty1s/pytorch_cluster", "IDEA-Research/GroundingDINO", "InternLM/lmdeploy", "gunrock/gunrock",
-    "NVIDIA/Megatron-LM", "rapidsai/cuspatial", "openmm/openmm", "MIC-DKFZ/nnDetection", "Jittor/jittor",
-    "BBuf/how-to-optim-algorithm-in-cuda", "facebookresearch/sam2", "NVIDIA/stdexec",
-    "sgl-project/sglang", "NVIDIA/cutlass", "colmap/colmap", "siboehm/SGEMM_CUDA", "HuguesTHOMAS/KPConv-PyTorch",
-    "google-deepmind/mujoco_warp", "ScalingIntelligence/KernelBench",
-    "CharlesShang/DCNv2", "HawkAaron/warp-transducer", "HazyResearch/flash-fft-conv", "ModelTC/lightllm",
-    "NVIDIA-AI-IOT/torch2trt", "NVIDIA/DeepLearningExamples", "NVIDIA/TensorRT", "Vahe1994/AQLM",
-    "arrayfire/arrayfire", "baidu-research/warp-ctc", "casper-hansen/AutoAWQ_kernels", "deepseek-ai/DeepGEMM",
-    "espnet/espnet", "facebookresearch/SparseConvNet", "facebookresearch/maskrcnn-benchmark",
-    "facebookresearch/votenet", "flashlight/flashlight", "ginkgo-project/ginkgo",
-    "huggingface/text-generation-inference", "kaldi-asr/kaldi", "kwea123/ngp_pl", "laekov/fastmoe",
-    "microsoft/Swin-Transformer", "moderngpu/moderngpu", "open-mmlab/mmdetection3d", "poodarchu/Det3D",
-    "predibase/lorax", "princeton-vl/DROID-SLAM", "rapidsai/raft", "sshaoshuai/PointRCNN",
-    "EleutherAI/gpt-neox", "IDEA-Research/DINO", "POSTECH-CVLab/point-transformer", "Pointcept/Pointcept",
-    "SeanNaren/warp-ctc", "XPixelGroup/BasicSR", "bigscience-workshop/petals", "czczup/ViT-Adapter",
-    "deepseek-ai/DeepEP", "deepseek-ai/FlashMLA", "dvlab-research/PointGroup", "facebookresearch/DensePose",
-    "facebookresearch/Mask2Former", "facebookresearch/fairseq", "huggingface/transformers", "isl-org/Open3D",
-    "lllyasviel/stable-diffusion-webui-forge", "mapillary/inplace_abn", "microsoft/BitNet", "princeton-vl/DPVO",
-    "princeton-vl/RAFT", "spcl/QuaRot", "tianweiy/CenterPoint", "torch-points3d/torch-points-kernels",
-    "traveller59/second.pytorch", "turboderp-org/exllamav3", "xinntao/EDVR", "zju3dv/snake",
-    "ClementPinard/Pytorch-Correlation-extension", "Cornell-RelaxML/quip-sharp", "Guangxuan-Xiao/torch-int",
-    "HandH1998/QQQ", "IST-DASLab/Sparse-Marlin", "MhLiao/DB", "MhLiao/MaskTextSpotter",
-    "SJTU-Thinklab-Det/r3det-on-mmdetection", "SamsungLabs/fcaf3d", "ShangHua-Gao/RBN", "ShichenLiu/SoftRas",
-    "ThibaultGROUEIX/ChamferDistancePytorch", "Vegeta2020/CIA-SSD", "Zzh-tju/DIoU", "aim-uofa/AdelaiDet",
-    "baowenbo/DAIN", "csuhan/s2anet", "daniilidis-group/neural_renderer", "dingjiansw101/AerialDetection",
-    "feihuzhang/GANet", "hzxie/GRNet", "lucasjinreal/DCNv2_latest", "skyhehe123/SA-SSD", "tianzhi0549/FCOS",
-    "youngwanLEE/CenterMask", "zeliu98/Group-Free-3D", "zju3dv/clean-pvnet",
-    "Haiyang-W/DSVT", "HuangJunJie2017/BEVDet", "Megvii-BaseDetection/BEVDepth",
-    "Yuliang-Liu/bezier_curve_text_spotting", "chengyangfu/retinamask", "dvlab-research/SparseTransformer",
-    "dvlab-research/Stratified-Transformer", "hailanyi/VirConv", "lxtGH/SFSegNets", "sfzhang15/ATSS",
-    "thangvubk/SoftGroup", "wjf5203/SeqFormer", "zhangyp15/MonoFlex", "zjhuang22/maskscoring_rcnn",
-    "CVMI-Lab/PAConv", "JDAI-CV/fast-reid", "LLNL/RAJA", "NVIDIA-Merlin/HugeCTR", "NVIDIA/NVFlare",
-    "NVIDIA/Torch-TensorRT", "NVIDIA/nvcomp", "NVIDIA/nvvl", "NVIDIA/partialconv", "NVIDIA/retinanet-examples",
-    "Oneflow-Inc/oneflow", "PRBonn/lidar-bonnetal", "PaddlePaddle/FastDeploy", "PaddlePaddle/Paddle3D",
-    "PaddlePaddle/PaddleNLP", "Project-MONAI/MONAI", "Qiskit/qiskit-aer", "VITA-Group/LightGaussian",
-    "WXinlong/SOLO", "apache/incubator-mxnet", "autowarefoundation/autoware_ai_perception", "bytedance/byteps",
-    "chainer/chainer", "facebookresearch/Detectron", "facebookresearch/ParlAI", "horovod/horovod",
-    "intel-isl/Open3D-ML", "lmb-freiburg/flownet2", "lucidrains/flash-cosine-sim-attention", "microsoft/CNTK",
-    "microsoft/DeepSpeed-MII", "mozilla/DeepSpeech", "pytorch/FBGEMM", "rapidsai/cusignal",
-    "sniklaus/softmax-splatting", "sony/nnabla-ext-cuda", "sshaoshuai/MTR", "tensorflow/lingvo", "torch/cunn",
-    "torchmd/torchmd-net",
-    "1ytic/pytorch-edit-distance", "ADLab-AutoDrive/BEVFusion", "AliyunContainerService/gpushare-device-plugin",
-    "AliyunContainerService/gpushare-scheduler-extender", "AllenXiangX/SnowflakeNet", "AniZpZ/AutoSmoothQuant",
-    "BlinkDL/RWKV-CUDA", "CEED/libCEED", "CVMI-Lab/PLA", "CVMI-Lab/ST3D", "Colin97/MSN-Point-Cloud-Completion",
-    "Dao-AILab/fast-hadamard-transform", "Duankaiwen/CenterNet", "FateScript/CenterNet-better",
-    "HDETR/H-Deformable-DETR", "HazyResearch/H3", "HazyResearch/butterfly", "HazyResearch/m2", "HazyResearch/safari",
-    "IDEA-Research/DAB-DETR", "IDEA-Research/DN-DETR", "IDEA-Research/MaskDINO", "IDEA-Research/detrex",
-    "InternLM/InternEvo", "JonathonLuiten/diff-gaussian-rasterization-w-depth", "Kai-46/ARF-svox2",
-    "KaihuaTang/Scene-Graph-Benchmark.pytorch", "LittlePey/SFD", "MCG-NJU/SparseBEV",
-    "MILVLG/bottom-up-attention.pytorch", "MasterBin-IIAU/UNINEXT", "MasterBin-IIAU/Unicorn",
-    "Megvii-BaseDetection/cvpods", "NVIDIA/DIGITS", "NVIDIA/k8s-device-plugin", "NVIDIA/sentiment-discovery",
-    "NVlabs/BundleSDF", "NVlabs/FB-BEV", "NVlabs/FoundationPose", "NVlabs/ODISE", "NVlabs/PWC-Net",
-    "NVlabs/neuralangelo", "NVlabs/wetectron", "Nightmare-n/GD-MAE", "Oneflow-Inc/libai", "OpenBMB/BMInf",
-    "OpenDriveLab/UniAD", "OpenDroneMap/ODM", "Owen-Liuyuxuan/visualDet3D", "PJLab-ADG/3DTrans", "PJLab-ADG/LoGoNet",
-    "PeizeSun/OneNet", "PeizeSun/SparseR-CNN", "PeizeSun/TransTrack", "PygmalionAI/aphrodite-engine",
-    "SHI-Labs/OneFormer", "Sense-X/Co-DETR", "SwinTransformer/Swin-Transformer-Object-Detection", "SysCV/qd-3dt",
-    "SysCV/transfiner", "TRAILab/CaDDN", "TRAILab/PDV", "Tencent/PatrickStar", "TencentARC/GFPGAN", "TencentARC/VQFR",
-    "TuSimple/centerformer", "V2AI/Det3D", "Vegeta2020/SE-SSD", "ViTAE-Transformer/DeepSolo",
-    "YukeWang96/GNNAdvisor_OSDI21", "airsplay/py-bottom-up-attention", "anibali/docker-pytorch",
-    "aqlaboratory/openfold", "ashawkey/nerf2mesh", "ashawkey/raytracing", "b-flo/warp-transducer", "blakechen97/SASA",
-    "chaofengc/FeMaSR", "daerduoCarey/PyTorchEMD", "daveredrum/Scan2Cap", "deepmodeling/deepmd-kit",
-    "determined-ai/determined", "djiajunustc/Voxel-R-CNN", "dmlc/decord", "dvlab-research/DSGN", "efeslab/Atom",
-    "ethnhe/PVN3D", "facebookresearch/theseus", "fcjian/TOOD", "feihuzhang/DSMNet", "flexflow/FlexFlow",
-    "floydhub/dl-docker", "gnina/gnina", "graspnet/graspnet-baseline", "hailanyi/CasA", "hailanyi/TED",
-    "haofeixu/aanet", "hbb1/diff-surfel-rasterization", "hkzhang95/DynamicRCNN", "hpcaitech/FastFold",
-    "hustvl/QueryInst", "ifzhang/ByteTrack", "implus/GFocal", "introlab/rtabmap", "j96w/DenseFusion",
-    "jbwang1997/OBBDetection", "jwyang/graph-rcnn.pytorch", "k2-fsa/icefall", "kakaobrain/sparse-detr",
-    "koide3/fast_gicp", "krrish94/chamferdist", "lbin/DCNv2", "leggedrobotics/elevation_mapping_cupy",
-    "megvii-research/MOTRv2", "megvii-research/NAFNet", "microsoft/DynamicHead", "microsoft/GLIP",
-    "microsoft/RegionCLIP", "microsoft/fastseq", "microsoft/scene_graph_benchmark", "microsoft/superbenchmark",
-    "mindprince/nvidia_gpu_prometheus_exporter", "mlpc-ucsd/TESTR", "naver-ai/vidt", "nutonomy/second.pytorch",
-    "open-mmlab/mmaction", "open-mmlab/mmdeploy", "open-mmlab/mmdetection", "openmm/NNPOps", "parlance/ctcdecode",
-    "paul007pl/MVP_Benchmark", "paul007pl/VRCNet", "princeton-vl/CornerNet", "princeton-vl/CornerNet-Lite",
-    "princeton-vl/RAFT-Stereo", "pytorch/builder", "pytorch/serve", "quiver-team/torch-quiver", "researchmm/TracKit",
-    "rmurai0610/diff-gaussian-rasterization-w-pose", "roboflow/inference", "rusty1s/pytorch_sparse",
-    "rusty1s/pytorch_spline_conv", "sczhou/CodeFormer", "skyhehe123/MSF", "skyhehe123/VoxSeT",
-    "sshaoshuai/Pointnet2.PyTorch", "state-spaces/s4", "swz30/Restormer", "tkestack/vcuda-controller", "tusen-ai/SST",
-    "ufoym/deepo", "unlimblue/KNN_CUDA", "usyd-fsalab/fp6_llm", "visinf/irr", "visinf/self-mono-sf",
-    "wookayin/gpustat", "wudongming97/RMOT", "wutong16/Density_aware_Chamfer_Distance", "xingyizhou/ExtremeNet",
-    "xinntao/Real-ESRGAN", "yifanzhang713/IA-SSD", "yifita/3PU_pytorch", "yifita/DSS", "zaiweizhang/H3DNet",
-    "zhulf0804/PointPillars",
-    "ELS-RD/kernl", "EricLBuehler/mistral.rs", "IST-DASLab/FP-Quant", "XuehaiPan/nvitop",
-    "Zhongdao/Towards-Realtime-MOT", "ckkelvinchan/BasicVSR_PlusPlus", "cresset-template/cresset",
-    "dendenxu/fast-gaussian-rasterization", "dusty-nv/ros_deep_learning", "facebookresearch/d2go", "hansen7/OcCo",
-    "onnx/onnx-tensorrt", "open-mmlab/mmpose", "openai/blocksparse", "peteanderson80/bottom-up-attention",
+    "1ytic/warp-rnnt", "AlexeyAB/darknet", "AutoGPTQ/AutoGPTQ", "BVLC/caffe", "Dao-AILab/causal-conv1d",
+    "Dao-AILab/flash-attention", "HazyResearch/ThunderKittens", "KhryptorGraphics/AutoVoice",
+    "NVIDIA/MinkowskiEngine", "NVIDIA/TransformerEngine", "NVIDIA/apex", "NVIDIA/cuda-samples", "NVIDIA/nccl-tests",
+    "NVIDIA/nvbench", "NVIDIA/warp", "NVIDIAGameWorks/kaolin", "NVlabs/instant-ngp", "NVlabs/nvdiffrast",
+    "NVlabs/tiny-cuda-nn", "ScalingIntelligence/KernelBench", "Tencent/TurboTransformers", "ashawkey/torch-ngp",
+    "bitsandbytes-foundation/bitsandbytes", "charlesq34/pointnet2", "cupy/cupy", "deepspeedai/DeepSpeed",
+    "dmlc/dgl", "dmlc/xgboost", "erikwijmans/Pointnet2_PyTorch", "facebookresearch/detectron2",
+    "facebookresearch/faiss", "facebookresearch/pytorch3d", "facebookresearch/xformers", "flashinfer-ai/flashinfer",
+    "fundamentalvision/Deformable-DETR", "ggml-org/llama.cpp", "ggml-org/whisper.cpp",
+    "graphdeco-inria/diff-gaussian-rasterization", "graphdeco-inria/gaussian-splatting", "huggingface/candle",
+    "karpathy/llm.c", "kokkos/kokkos", "lightgbm-org/LightGBM", "microsoft/onnxruntime", "mit-han-lab/torchsparse",
+    "nerfstudio-project/gsplat", "open-mmlab/mmcv", "opencv/opencv", "pyg-team/pyg-lib", "pytorch/extension-cpp",
+    "pytorch/pytorch", "rapidsai/rmm", "rusty1s/pytorch_scatter", "state-spaces/mamba", "tinygrad/tinygrad",
+    "traveller59/spconv", "turboderp/exllamav2", "vllm-project/vllm",
 }
 
 
@@ -171,6 +82,7 @@ def judge(a):
         with open(a.verdicts) as kept:
             verdicts = json.load(kept)
     known = {json.dumps(key(v)) for v in verdicts}
+    tuned = TUNED | {v["repo"] for v in verdicts if v["round"] < a.round}
     for row in sheet:
         if json.dumps(key(row)) in known:
             continue
@@ -186,7 +98,7 @@ def judge(a):
             break
         if answer[:1] in ("y", "n", "u"):
             right = {"y": True, "n": False, "u": None}[answer[0]]
-            verdicts.append(dict(row, right=right, why=answer[1:].strip(), tuned=row["repo"] in TUNED, round=a.round,
+            verdicts.append(dict(row, right=right, why=answer[1:].strip(), tuned=row["repo"] in tuned, round=a.round,
                                  by=a.by, on=datetime.date.today().isoformat()))
             verdicts[-1].pop("seen", None)
             with open(a.verdicts, "w") as out:
