@@ -64,7 +64,10 @@ impl Apart {
     /// By the names of a path's folders, and the submodules that the project has (`path/`).
     pub(super) fn of(path: &str, submodules: &[String]) -> Option<Self> {
         let folders = path.rsplit_once('/')?.0;
-        let named = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
+        let named = |names: &[&str]| {
+            let is = |folder: &str| names.iter().any(|name| name.eq_ignore_ascii_case(folder));
+            folders.split('/').any(is)
+        };
         if named(&VENDORED) || submodules.iter().any(|s| path.starts_with(s.as_str())) {
             return Some(Self::Vendored);
         }
@@ -175,6 +178,7 @@ mod tests {
         let submodules = ["ext/cutlass/".to_owned()];
         for (path, expected) in [
             ("third_party/cub/cub.cuh", Some(Apart::Vendored)),
+            ("thirdParty/alpaka/a.hpp", Some(Apart::Vendored)),
             ("ext/cutlass/gemm.h", Some(Apart::Vendored)),
             ("third_party/cub/examples/a.cu", Some(Apart::Vendored)),
             ("tests/fixtures/bad/setup.py", Some(Apart::Fixtures)),

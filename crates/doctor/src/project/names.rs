@@ -315,6 +315,28 @@ mod tests {
     }
 
     #[test]
+    fn a_macro_alone_on_its_line_checks_through_an_alias() {
+        let facts = facts(&[
+            (
+                "gpu.h",
+                "#define gpuGetLastError cudaGetLastError\n\
+                 #define AFTER_KERNEL { CHECK(gpuGetLastError()); }\n",
+            ),
+            (
+                "k.cu",
+                "void f() {\n  g<<<1, 1>>>();\n  AFTER_KERNEL\n\n  int x = 0;\n}\n\
+                 void h() {\n  g<<<1, 1>>>();\n  int x = AFTER_KERNEL_COUNT\n  + 1;\n}\n",
+            ),
+        ]);
+        let names = Names::of(&facts);
+        let asked = |n: usize| {
+            let function = &facts.cuda[1].functions[n];
+            names.asked_behind(function, function.launches[0].position)
+        };
+        assert!(asked(0) && !asked(1));
+    }
+
+    #[test]
     fn a_header_of_another_platform_defines_nothing_for_cuda() {
         let facts = facts(&[
             ("vendors/hip.h", "#define cudaFree hipFree\n"),

@@ -154,12 +154,10 @@ pub(super) fn read_body(
     let by_thread = thread_variables(body);
     for (n, token) in body.iter().enumerate() {
         if token.kind == TokenKind::Word {
-            // `CHECK_LAUNCH;` is a macro without arguments.
-            let called = body.get(n + 1).is_some_and(|t| {
-                t.text == "("
-                    || t.text == "<"
-                    || (t.text == ";" && token.text.bytes().all(|b| !b.is_ascii_lowercase()))
-            });
+            let called = body
+                .get(n + 1)
+                .is_some_and(|t| t.text == "(" || t.text == "<")
+                || is_bare_macro(body, n);
             if called {
                 // A name is kept once: most calls of a body repeat.
                 match function.calls.get_mut(token.text) {
@@ -237,6 +235,17 @@ pub(super) fn read_body(
             function.launches.push(launch);
         }
     }
+}
+
+/// `CHECK_LAUNCH;`, or `CHECK_LAUNCH` alone on its line: a macro without arguments.
+fn is_bare_macro(body: &[Token<'_>], n: usize) -> bool {
+    let token = &body[n];
+    let begins = n
+        .checked_sub(1)
+        .is_none_or(|before| matches!(body[before].text, ";" | "{" | "}"));
+    let alone = body.get(n + 1).is_none_or(|t| t.line > token.line);
+    let ends = body.get(n + 1).is_some_and(|t| t.text == ";");
+    token.text.bytes().all(|b| !b.is_ascii_lowercase()) && (ends || begins && alone)
 }
 
 /// `threadIdx` and the variables that are made from it.

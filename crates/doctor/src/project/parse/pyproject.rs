@@ -12,6 +12,8 @@ pub(crate) struct Pyproject {
     pub(crate) build_requires: Option<Vec<String>>,
     pub(crate) dependencies: Vec<Requirement>,
     pub(crate) requires_python: Option<(String, u32)>,
+    /// Whether a tool's settings build a package without isolation, as `[tool.uv]` can.
+    pub(crate) no_isolation: bool,
     /// Why it could not be read.
     pub(crate) fault: Option<(u32, String)>,
 }
@@ -90,6 +92,13 @@ impl Pyproject {
                 .and_then(Value::as_str)
                 .map(|range| (range.to_owned(), line_of("requires-python"))),
             dependencies,
+            no_isolation: table
+                .get("tool")
+                .and_then(|t| t.get("uv"))
+                .is_some_and(|uv| {
+                    uv.get("no-build-isolation-package").is_some()
+                        || uv.get("no-build-isolation").and_then(Value::as_bool) == Some(true)
+                }),
             fault: None,
         }
     }

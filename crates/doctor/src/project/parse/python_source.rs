@@ -29,6 +29,8 @@ pub(crate) struct PythonFile {
     /// Lines of `torch.load` without `weights_only`.
     pub(crate) unsafe_loads: Vec<u32>,
     pub(crate) debug_server: Option<u32>,
+    /// Whether it runs Flask's own server.
+    pub(crate) development_server: bool,
     pub(crate) web: bool,
     pub(crate) skips_without_cuda: Option<u32>,
     pub(crate) imports: BTreeSet<String>,
@@ -105,10 +107,12 @@ impl PythonFile {
         let first = |word: &Finder<'_>, also: &str| {
             lines_with(text, word)
                 .into_iter()
-                .find(|(_, line)| line.contains(also))
+                .find(|(number, line)| line.contains(also) && !in_docstring(text, *number))
                 .map(|(number, _)| number)
         };
         file.debug_server = first(&RUN, "debug=True");
+        let flask = file.imports.iter().any(|i| i.starts_with("flask"));
+        file.development_server = flask && first(&RUN, "app.run(").is_some();
         file.skips_without_cuda = match (first(&SKIP_IF, "cuda"), first(&SKIP_UNLESS, "cuda")) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -169,6 +173,22 @@ mod tests {
             (Some(8), Some(9))
         );
         assert!(!file.cpu_test);
+    }
+
+    #[test]
+    fn a_server_is_what_the_file_runs_and_not_what_a_text_says() {
+        let runs = |text: &str| {
+            let file = PythonFile::parse("app.py", text, false);
+            (file.development_server, file.debug_server)
+        };
+        assert_eq!(
+            runs("import flask\napp.run(host='0.0.0.0')\n"),
+            (true, None)
+        );
+        assert_eq!(runs("import flask\nserve(app)\n"), (false, None));
+        assert_eq!(runs("import uvicorn\nuvicorn.run(app)\n"), (false, None));
+        let quoted = "import flask\ncode = \"\"\"\napp.run(debug=True)\n\"\"\"\n";
+        assert_eq!(runs(quoted), (false, None));
     }
 
     proptest! {

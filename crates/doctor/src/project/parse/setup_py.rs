@@ -89,6 +89,9 @@ impl SetupPy {
                     l.code.contains("/usr/local/cuda")
                         && !l.code.contains("environ")
                         && !l.code.contains("getenv")
+                        // One more candidate in a list of them, or a default for others' processes.
+                        && !l.code.contains(".append(")
+                        && !l.code.contains("env[")
                 })
                 .map(|l| l.number),
             fast_math_line: first("use_fast_math"),
@@ -100,7 +103,9 @@ impl SetupPy {
                     .chars()
                     .take_while(char::is_ascii_digit)
                     .collect();
-                if let Ok(standard) = digits.parse() {
+                if let Ok(standard) = digits.parse()
+                    && !is_overruled(&lines, n, at)
+                {
                     setup.standards.push(StandardFlag {
                         line: line.number,
                         standard,
@@ -477,6 +482,22 @@ fn inside_function_that_is_not_called(lines: &[Line<'_>], at: usize) -> bool {
     false
 }
 
+/// Whether a later `-std=` of the same list takes the place of the flag at byte `at` of line `n`.
+fn is_overruled(lines: &[Line<'_>], n: usize, at: usize) -> bool {
+    let rest = std::iter::once(&lines[n].code[at + 8..]);
+    let below = lines[n + 1..].iter().take(40).map(|line| line.code);
+    for code in rest.chain(below) {
+        let end = code.find(']');
+        if code[..end.unwrap_or(code.len())].contains("-std=c++") {
+            return true;
+        }
+        if end.is_some() {
+            return false;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -543,5 +564,18 @@ mod tests {
         fn any_text_is_read_without_a_panic(text in "(if |not |else:|\n|    |def f\\(\\):|is_available\\(\\)|raise |'|\"|#|=|\\PC){0,60}") {
             let _ = SetupPy::parse("s", &text);
         }
+    }
+
+    #[test]
+    fn the_last_standard_of_a_list_is_the_one() {
+        let standards = |text: &str| -> Vec<u32> {
+            let setup = SetupPy::parse("setup.py", text);
+            setup.standards.iter().map(|flag| flag.standard).collect()
+        };
+        let twice = "args = [\n    '-std=c++11',\n    '-fPIC',\n    '-std=c++17',\n]\n";
+        assert_eq!(standards(twice), [17]);
+        assert_eq!(standards("args = ['-std=c++11', '-std=c++17']\n"), [17]);
+        let lists = "cxx = ['-std=c++14']\nnvcc = ['-std=c++17']\n";
+        assert_eq!(standards(lists), [14, 17]);
     }
 }

@@ -60,6 +60,10 @@ pub(super) fn old_by_neglect(facts: &ProjectFacts, finding: &Finding) -> Standin
     if base.contains("manylinux") || words.any(|word| FOR_OLD_SYSTEMS.contains(&word)) {
         return open("binaries for old systems are built on old systems");
     }
+    // `DockerfilePaper`, `docker/paper/`: a paper's results need the environment that gave them.
+    if lower.contains("paper") {
+        return open("the path names a paper: its environment is kept as it was");
+    }
     if let Some(system) = system_of(base)
         && let Some(name) = names_of(system).iter().find(|n| lower.contains(n.as_str()))
     {
@@ -143,6 +147,7 @@ mod tests {
             "docker/bionic/Dockerfile",
             "a-ubuntu18.04/Dockerfile",
             "compat/Dockerfile",
+            "DockerfilePaper",
         ] {
             assert!(standing(path, old, old).is_err(), "{path}");
         }

@@ -4,6 +4,7 @@ use warpsmith_core::Finding;
 
 use super::{Standing, file_of, folder_of, open, proved};
 use crate::project::facts::ProjectFacts;
+use crate::project::parse::setup_py::SetupPy;
 
 pub(super) fn undotted_list(facts: &ProjectFacts, _: &Finding) -> Standing {
     let own = facts
@@ -30,6 +31,14 @@ pub(super) fn build_isolation(facts: &ProjectFacts, finding: &Finding) -> Standi
     }
     if !setup.text.contains("setup(") {
         return open("nothing here calls setup()");
+    }
+    if says_without_isolation(&setup.text) {
+        return open("its own text says how to build without isolation");
+    }
+    if let Some(source) = source_below_the_root(facts, setup) {
+        return open(format!(
+            "`{source}` is found from the root alone: pip never runs it"
+        ));
     }
     let own = format!("{}pyproject.toml", folder_of(file));
     let project = facts.pyprojects.iter().find(|p| p.path == own);
@@ -63,12 +72,29 @@ fn block_of(text: &str, line: u32) -> Option<String> {
     None
 }
 
+fn says_without_isolation(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase().replace('_', "-");
+    lower.contains("no-build-isolation")
+}
+
+/// A source that setup.py names from the project's root, while it lies in a folder below: such a script
+/// is started from the root, where pip would look for another setup.py.
+fn source_below_the_root<'s>(facts: &ProjectFacts, setup: &'s SetupPy) -> Option<&'s str> {
+    let folder = folder_of(&setup.path);
+    if folder.is_empty() {
+        return None;
+    }
+    let mut literals = setup.text.split(['"', '\'']).skip(1).step_by(2);
+    literals.find(|text| {
+        let is_source = [".cu", ".cpp", ".cc"].iter().any(|end| text.ends_with(end));
+        is_source && facts.has_file(text) && !facts.has_file(&format!("{folder}{text}"))
+    })
+}
+
 /// Where the project itself says `--no-build-isolation`.
 fn without_isolation(facts: &ProjectFacts) -> Option<String> {
-    let says = |text: &str| {
-        let lower = text.to_ascii_lowercase().replace('_', "-");
-        lower.contains("no-build-isolation")
-    };
+    let says = says_without_isolation;
+    let settings = facts.pyprojects.iter().find(|p| p.no_isolation);
     let mut documents = facts.documents.iter();
     let document = documents.find(|d| d.lines.iter().any(|l| says(l)));
     let script = || facts.scripts.iter().find(|(_, text)| says(text));
@@ -86,8 +112,9 @@ fn without_isolation(facts: &ProjectFacts) -> Option<String> {
             all.any(|i| says(&i.arguments))
         })
     };
-    document
-        .map(|d| &d.path)
+    settings
+        .map(|p| &p.path)
+        .or(document.map(|d| &d.path))
         .or_else(|| script().map(|(path, _)| path))
         .or_else(|| yaml().map(|file| &file.path))
         .or_else(|| image().map(|file| &file.path))
@@ -100,7 +127,6 @@ mod tests {
 
     use super::*;
     use crate::project::parse::pyproject::Pyproject;
-    use crate::project::parse::setup_py::SetupPy;
 
     const PLAIN: &str = "import torch\nfrom setuptools import setup\nsetup(name='x')\n";
 
@@ -127,6 +153,28 @@ mod tests {
                 .unwrap_err()
                 .contains("def flags")
         );
+    }
+
+    #[test]
+    fn what_pip_does_not_run_in_isolation_is_no_proof() {
+        let own = format!("\"\"\"pip install -e . --no-build-isolation\"\"\"\n{PLAIN}");
+        assert!(build_isolation(&project(&own), &at(2)).is_err());
+        let mut uv = project(PLAIN);
+        let text = "[tool.uv]\nno-build-isolation-package = [\"x\"]\n";
+        uv.pyprojects = vec![Pyproject::parse("pyproject.toml", text)];
+        let open = build_isolation(&uv, &at(1)).unwrap_err();
+        assert!(open.contains("pyproject.toml"), "{open}");
+
+        let script = "import torch\nsetup(ext_modules=[Extension('x', ['csrc/a.cpp'])])\n";
+        let at = Finding::new("BLD006", Severity::Error, "m").at(Span::line("csrc/setup.py", 1));
+        let mut below = ProjectFacts {
+            setups: vec![SetupPy::parse("csrc/setup.py", script)],
+            files: vec!["csrc/a.cpp".into(), "csrc/setup.py".into()],
+            ..ProjectFacts::default()
+        };
+        assert!(build_isolation(&below, &at).unwrap_err().contains("root"));
+        below.files = vec!["csrc/csrc/a.cpp".into(), "csrc/setup.py".into()];
+        assert!(build_isolation(&below, &at).is_ok());
     }
 
     #[test]

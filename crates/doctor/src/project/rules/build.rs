@@ -366,11 +366,12 @@ fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
                 )
             })
             .filter(|c| {
-                let is_cuda = |a: &&String| a.starts_with("/usr/local/cuda");
                 // One of several folders to search is a guess that may fail without harm.
-                let folders = c.arguments.iter().filter(|a| a.starts_with('/'));
-                let searched = c.name == "set" && !folders.clone().all(|a| is_cuda(&a));
-                !searched && folders.clone().any(|a| is_cuda(&a))
+                let searched = c.name == "set" && c.arguments.len() > 2
+                    || c.name == "link_directories"
+                        && commands.iter().any(|other| other.name == "find_library");
+                let mut folders = c.arguments.iter();
+                !searched && folders.any(|a| a.starts_with("/usr/local/cuda"))
             })
             .map(|c| (path.as_str(), c.line))
     });

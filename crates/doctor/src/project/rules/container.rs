@@ -20,7 +20,6 @@ pub(super) const RULES: &[Check] = &[
     ("DKR001", root_user),
     ("DKR002", no_healthcheck),
     ("DKR003", unpinned_base),
-    ("DKR004", devel_final),
     ("DKR005", end_of_life),
     ("DKR006", compiled_without_gpu),
     ("DKR007", documented_not_in_image),
@@ -36,7 +35,7 @@ pub(super) const RULES: &[Check] = &[
 
 const NO_IMAGE: &str = "no Dockerfile";
 
-fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Judgement {
+pub(super) fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Judgement {
     applies(!facts.dockerfiles.is_empty(), NO_IMAGE)?;
     Ok(facts.dockerfiles.iter().flat_map(check).collect())
 }
@@ -189,28 +188,6 @@ fn unpinned_base(facts: &ProjectFacts) -> Judgement {
             });
         }
         findings
-    })
-}
-
-fn devel_final(facts: &ProjectFacts) -> Judgement {
-    each(facts, |file| {
-        let Some(stage) = file.last() else {
-            return Vec::new();
-        };
-        let root = file.root_of(stage);
-        if !root.base.contains("-devel") {
-            return Vec::new();
-        }
-        vec![
-            at(
-                "DKR004",
-                &file.path,
-                root.line,
-                "the final image carries compilers and headers",
-                root.base.clone(),
-            )
-            .hint("compile in a devel stage and copy into a runtime stage"),
-        ]
     })
 }
 

@@ -6,7 +6,7 @@ use super::Check;
 use super::architectures::cuda_of_image;
 use super::place::{as_info, at};
 use crate::compat::database;
-use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
+use crate::conclude::{Judgement, applies, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::dockerfile::{Dockerfile, expand};
 use crate::project::parse::requirements::{Requirement, cuda_of_index, parse_requirement};
@@ -18,7 +18,6 @@ pub(super) const RULES: &[Check] = &[
     ("DEP002", different_minor),
     ("DEP003", unbounded),
     ("DEP004", conflict),
-    ("DEP005", no_lock),
     ("DEP006", renamed),
     ("DEP007", companions),
     ("DEP008", no_wheel),
@@ -321,31 +320,6 @@ fn conflict_with_image(facts: &ProjectFacts) -> Vec<Finding> {
         }
     }
     findings
-}
-
-fn no_lock(facts: &ProjectFacts) -> Judgement {
-    applies(facts.is_service(), "not a deployed service")?;
-    let locked = facts.files.iter().any(|f| {
-        let name = f.rsplit('/').next().unwrap_or(f);
-        matches!(
-            name,
-            "poetry.lock"
-                | "uv.lock"
-                | "Pipfile.lock"
-                | "pdm.lock"
-                | "conda-lock.yml"
-                | "pylock.toml"
-        ) || name.ends_with(".lock.txt")
-    });
-    if locked || facts.requirements.iter().any(|r| r.has_hash) {
-        return pass();
-    }
-    one(finding(
-        "DEP005",
-        "the image installs ranges: the same commit gives another image tomorrow",
-    )
-    .because("files", "no lock file, no hashes")
-    .hint("lock with `uv pip compile --generate-hashes` and install from the lock"))
 }
 
 fn renamed(facts: &ProjectFacts) -> Judgement {

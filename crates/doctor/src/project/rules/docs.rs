@@ -42,7 +42,10 @@ fn no_driver(facts: &ProjectFacts) -> Judgement {
     };
     let first_read = facts.documents.iter().filter(|d| {
         let lower = d.path.to_ascii_lowercase();
-        !lower.contains('/') && (lower.starts_with("readme") || lower.starts_with("install"))
+        let name = lower.rsplit('/').next().unwrap_or(&lower);
+        let begins = |words: &[&str]| words.iter().any(|w| name.starts_with(w));
+        begins(&["install", "requirement", "prerequisite", "getting"])
+            || !lower.contains('/') && name.starts_with("readme")
     });
     let stated = first_read.into_iter().any(|d| {
         d.lower().any(|(_, line)| {
@@ -52,6 +55,14 @@ fn no_driver(facts: &ProjectFacts) -> Judgement {
                     end -= 1;
                 }
                 let tail = &line[at..end];
+                // `a CUDA 13.3 driver` names it as well.
+                let mut before = line[..at].split_whitespace().rev().take(2);
+                let of_cuda = before.next().is_some_and(|w| {
+                    w.starts_with(|c: char| c.is_ascii_digit()) && w.contains('.')
+                }) && before.next().is_some_and(|w| w.ends_with("cuda"));
+                if of_cuda {
+                    return true;
+                }
                 // Three digits behind the word: `driver >= 515`, `driver version 535.54`.
                 tail.split(|c: char| !(c.is_ascii_digit() || c == '.'))
                     .any(|n| {

@@ -7,8 +7,10 @@ mod cmake;
 mod container;
 mod dependencies;
 mod docs;
+mod final_stage;
 mod image_eol;
 mod keyword;
+mod lock;
 mod operations;
 mod place;
 mod source;
@@ -35,7 +37,9 @@ pub(crate) fn functions() -> Vec<Check> {
         build::RULES,
         cmake::RULES,
         dependencies::RULES,
+        lock::RULES,
         container::RULES,
+        final_stage::RULES,
         ci::RULES,
         docs::RULES,
         source::RULES,

@@ -27,22 +27,14 @@ fn debug_server(facts: &ProjectFacts) -> Judgement {
         {
             let text = instruction.arguments.replace(['[', ']', '"', ','], " ");
             let words: Vec<&str> = text.split_whitespace().collect();
-            let server = [
-                "gunicorn",
-                "uvicorn",
-                "hypercorn",
-                "waitress",
-                "uwsgi",
-                "nginx",
-                "tini",
-                "daphne",
-            ]
-            .iter()
-            .any(|w| text.contains(w));
-            let direct = words.first().is_some_and(|w| w.starts_with("python"))
-                && words.get(1).is_some_and(|w| w.ends_with(".py"))
-                || text.contains("flask run");
-            if direct && !server {
+            let script = words.get(1).filter(|_| words[0].starts_with("python"));
+            // What a script starts is in the script: many start uvicorn or waitress themselves.
+            let runs = script.is_some_and(|script| {
+                let name = script.rsplit('/').next().unwrap_or(script);
+                let mut files = facts.python.iter();
+                files.any(|p| p.path.rsplit('/').next() == Some(name) && p.development_server)
+            });
+            if runs || text.contains("flask run") || text.contains("manage.py runserver") {
                 findings.push(
                     at(
                         "OPS009",
@@ -94,10 +86,18 @@ fn extension_untested(facts: &ProjectFacts) -> Judgement {
         .filter(|f| f.ends_with("/__init__.py"))
         .filter_map(|f| f.split('/').rev().nth(1).map(str::to_owned))
         .collect();
-    let imports = tests.iter().any(|t| {
-        t.imports
-            .iter()
-            .any(|i| package.iter().any(|p| i.split('.').any(|part| part == p)))
+    // The extension's own name stands in quotes in the setup.py that builds it.
+    let built = |module: &str| {
+        let mut setups = facts.setups.iter().filter(|s| s.cuda_extension.is_some());
+        setups.any(|s| {
+            ['"', '\'']
+                .iter()
+                .any(|q| s.text.contains(&format!("{q}{module}{q}")))
+        })
+    };
+    let imports = tests.iter().flat_map(|t| &t.imports).any(|i| {
+        let mut parts = i.split('.');
+        built(i) || parts.any(|part| package.iter().any(|p| p == part) || built(part))
     });
     if imports {
         return pass();

@@ -9,7 +9,7 @@ use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::names::Names;
-use crate::project::parse::cuda::{CudaFile, DroppedStatus};
+use crate::project::parse::cuda::{CudaFile, DroppedStatus, Mention};
 use crate::project::parse::cuda_api::{api, is_cleanup, is_query};
 use crate::project::parse::cuda_function::Function;
 
@@ -325,7 +325,7 @@ fn legacy_warp(facts: &ProjectFacts) -> Judgement {
     // A project that defines the name, as a macro or an overload, has its own meaning for it.
     .filter(|name| !names.defines(name))
     .collect();
-    mentions(
+    let found = mentions(
         facts,
         "SRC007",
         false,
@@ -333,7 +333,21 @@ fn legacy_warp(facts: &ProjectFacts) -> Judgement {
         |name| format!("{name} does not exist for sm_70 and newer"),
         "use the _sync form with the mask of the participating lanes",
         false,
-    )
+    )?;
+    Ok(found.into_iter().filter(|f| !has_both(facts, f)).collect())
+}
+
+/// Whether the function around an old intrinsic has its `_sync` form too: the old one is then for an
+/// old toolkit.
+fn has_both(facts: &ProjectFacts, finding: &Finding) -> bool {
+    let Some((span, old)) = finding.span.as_ref().zip(finding.evidence.first()) else {
+        return false;
+    };
+    let file = facts.cuda_file(&span.file);
+    let mut around = file.iter().flat_map(|f| f.functions.iter().rev());
+    around
+        .find(|function| function.line <= span.line)
+        .is_some_and(|function| function.calls.contains_key(&format!("{}_sync", old.seen)))
 }
 
 /// Functions of the first runtimes, gone before the first headers of the table (CUDA 11.7).
@@ -356,6 +370,11 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
         let later = file.removed.iter().filter_map(|m| {
             let function = api(&m.name)?;
             let version = function.removed_in?;
+            // What cuFFT declared for a while is cuFFTMp's, and still in its header.
+            let declares = |i: &Mention| i.name.ends_with("cufftMp.h");
+            if function.library == "cufft" && file.includes.iter().any(declares) {
+                return None;
+            }
             let product = match function.library {
                 "cudart" | "cuda" | "nvrtc" => "CUDA",
                 library => library,
