@@ -178,6 +178,7 @@ impl Audit {
                     &FixOptions {
                         suggested: true,
                         include: self.include(),
+                        compile: false,
                     },
                 )?;
                 serde_json::to_string_pretty(&audit_sarif(report, &fixes.patches))? + "\n"
@@ -206,6 +207,7 @@ impl Audit {
         let options = FixOptions {
             suggested: self.suggested,
             include: self.include(),
+            compile: true,
         };
         let plan = plan_fixes(&self.path, &options)?;
         let patches = plan.patches;
@@ -225,6 +227,15 @@ impl Audit {
         }
         for (file, why) in &plan.refused {
             output::note(global, &format!("{file}: no fix offered: {why}"));
+        }
+        if global.verbose {
+            output::note(
+                global,
+                &format!("{} patched sources still compile", plan.compiled),
+            );
+            for (file, why) in &plan.uncompiled {
+                output::note(global, &format!("{file}: not compiled: {why}"));
+            }
         }
         output::note(global, &format!("fixed {} files", patches.len()));
         if plan.suggestions > 0 {

@@ -1,8 +1,10 @@
 //! Fixing by patch: local edits made from findings.
 //!
 //! Invariants: an edit touches the line of its finding, or adds a file or a block; planning reads
-//! and never writes; every patch is proved ([`proof`]); a second plan on the result is empty.
+//! and never writes; every patch is proved ([`proof`], and by a compiler where there is one: [`compiler`]);
+//! a second plan on the result is empty.
 
+mod compiler;
 mod edits;
 mod image;
 mod new_files;
@@ -19,6 +21,7 @@ use thiserror::Error;
 use warpsmith_core::Finding;
 use warpsmith_formats::write_output;
 
+use self::compiler::Compiled;
 use self::edits::Edits;
 use super::apart::{self, Include};
 use super::facts::ProjectFacts;
@@ -94,6 +97,8 @@ pub struct FixOptions {
     pub suggested: bool,
     /// Code apart that is fixed like the project's own.
     pub include: Include,
+    /// Ask the compiler that is here about every patched source.
+    pub compile: bool,
 }
 
 /// What `--fix` would do.
@@ -105,6 +110,10 @@ pub struct FixPlan {
     pub suggestions: usize,
     /// Patches that were made and not offered: the file and why.
     pub refused: Vec<(String, String)>,
+    /// Patched sources that a compiler accepts as it did before.
+    pub compiled: usize,
+    /// Patched sources about which no compiler says anything: the file and why.
+    pub uncompiled: Vec<(String, String)>,
 }
 
 /// Rounds until nothing changes; a fix that opens the way for another needs two.
@@ -206,7 +215,31 @@ pub fn plan_fixes(root: &Path, options: &FixOptions) -> Result<FixPlan, AuditErr
             });
         }
     }
+    if options.compile {
+        plan.compile(root);
+    }
     Ok(plan)
+}
+
+impl FixPlan {
+    /// Takes back what does not compile any more.
+    fn compile(&mut self, root: &Path) {
+        let answers = compiler::ask(root, &self.patches);
+        let patches = std::mem::take(&mut self.patches);
+        for (patch, answer) in patches.into_iter().zip(answers) {
+            match answer {
+                Some(Compiled::Broken(error)) => {
+                    let why = format!("it does not compile any more: {error}");
+                    self.refused.push((patch.file, why));
+                    continue;
+                }
+                Some(Compiled::Unknown(why)) => self.uncompiled.push((patch.file.clone(), why)),
+                Some(Compiled::Yes) => self.compiled += 1,
+                None => {}
+            }
+            self.patches.push(patch);
+        }
+    }
 }
 
 /// Findings that the project does not accept, outside of examples.

@@ -1,7 +1,8 @@
 //! A patch is offered only where the new text can still be read as what the file is.
 //!
 //! C++ is compared by its structure: brackets pair up, and the same functions and launches are there.
-//! That is less than a compiler says, so no fix of a source counts as safe.
+//! That is less than a compiler says, which is asked afterwards where there is one; no fix of a source
+//! counts as safe.
 
 use super::Patch;
 use crate::project::parse::cuda::CudaFile;
