@@ -14,9 +14,9 @@ use super::Patch;
 use crate::project::walk::{self, Kind};
 
 /// A file that takes longer is not compiled.
-const FILE_LIMIT: Duration = Duration::from_secs(60);
+const FILE_LIMIT: Duration = Duration::from_secs(30);
 /// All files of a plan together.
-const PLAN_LIMIT: Duration = Duration::from_secs(180);
+const PLAN_LIMIT: Duration = Duration::from_secs(60);
 /// What is read of a compiler's messages.
 const MESSAGE_LIMIT: u64 = 64 << 10;
 /// Standards to try, as libraries ask for one or the other.
