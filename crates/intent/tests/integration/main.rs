@@ -1,0 +1,4 @@
+//! Specifications, their texts and their numbering.
+
+mod numbering;
+mod texts;
