@@ -118,8 +118,6 @@ pub(crate) struct Dimension {
 /// Why results may differ from the reference's, or may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exactness {
-    /// Values are moved or compared, never computed.
-    Moves,
     /// Whole numbers, or floats that are whole.
     Counts,
     /// Each element follows from a formula over a few inputs.

@@ -7,6 +7,7 @@ mod catalogue;
 mod expression;
 mod families;
 mod family;
+mod fault;
 mod function;
 mod recognise;
 mod specification;
@@ -16,6 +17,7 @@ mod template;
 
 pub use expression::Language;
 pub use family::Group;
+pub use fault::{Fault, FaultKind, faults};
 pub use specification::{CudaKernel, Specification};
 pub use split::Split;
 pub use task::{Task, Tolerance, files};

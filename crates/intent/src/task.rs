@@ -74,7 +74,6 @@ impl Task {
 
 fn tolerance(family: &Family) -> Tolerance {
     let (rule, because) = match family.exactness {
-        Exactness::Moves => ("exact", "values are moved or compared, never computed".to_owned()),
         Exactness::Counts => ("exact", "whole numbers are exact in any order".to_owned()),
         Exactness::Rounds => (
             "rounding",

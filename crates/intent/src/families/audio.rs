@@ -101,20 +101,20 @@ pub(crate) fn families() -> Vec<Family> {
                 Axis::function("g"),
             ],
             inputs: &[
-                ("old", Contents::Any),
-                ("new", Contents::Any),
+                ("fading", Contents::Any),
+                ("rising", Contents::Any),
                 ("fade", Contents::Uniform(0.0, 1.0)),
             ],
             outputs: &["out"],
             steps: &[
-                ("a", "$f(old)"),
-                ("b", "$g(new)"),
+                ("a", "$f(fading)"),
+                ("b", "$g(rising)"),
                 ("out", "$level * (sqrt(1 - fade) * a + sqrt(fade) * b)"),
             ],
             phrasings: &[
                 "An equal-power crossfade at level $level: the old signal counts sqrt(1 - fade), the new one sqrt(fade). Before mixing, map the old signal ($f.words) and the new one ($g.words).",
-                "With a being $f.of(`old[i]`) and b being $g.of(`new[i]`): out[i] = $level * (sqrt(1 - fade[i]) * a + sqrt(fade[i]) * b).",
-                "Fade from `old` to `new` with constant power, times $level. Treat the old signal like this: $f.words. And the new one like this: $g.words.",
+                "With a being $f.of(`fading[i]`) and b being $g.of(`rising[i]`): out[i] = $level * (sqrt(1 - fade[i]) * a + sqrt(fade[i]) * b).",
+                "Fade from `fading` to `rising` with constant power, times $level. Treat the old signal like this: $f.words. And the new one like this: $g.words.",
             ],
         },
     ];

@@ -203,7 +203,8 @@ pub(crate) fn families() -> Vec<Family> {
             beside: &["mask"],
             steps: &[
                 ("soft", "0.125 * (n + w + e + s) + 0.5 * c"),
-                ("m", "$f(mask)"),
+                ("m", "mask"),
+                ("m", "$f(m)"),
                 ("v", "c + $amount * m * (c - soft)"),
             ],
             phrasings: &[

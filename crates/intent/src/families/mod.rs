@@ -10,6 +10,7 @@ mod normalisations;
 mod physics;
 mod products;
 mod random;
+mod rearrangements;
 mod reductions;
 mod scans;
 pub(crate) mod skeletons;
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Family> {
         images::families(),
         audio::families(),
         gathers::families(),
+        rearrangements::families(),
         histograms::families(),
         sorting::families(),
         sparse::families(),

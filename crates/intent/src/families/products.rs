@@ -75,7 +75,12 @@ pub(crate) fn families() -> Vec<Family> {
             axes: vec![Axis::function("f"), Axis::function("g")],
             transposed: true,
             term: "p * q",
-            after: &[("u", "$f(sum)"), ("w", "$g(gate)"), ("v", "u * w")],
+            after: &[
+                ("u", "$f(sum)"),
+                ("w", "gate"),
+                ("w", "$g(w)"),
+                ("v", "u * w"),
+            ],
             columns: &[],
             matrices: &["gate"],
             whole: TRANSPOSED,

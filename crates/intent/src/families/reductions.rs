@@ -46,7 +46,13 @@ pub(crate) fn families() -> Vec<Family> {
             passes: &[Pass {
                 name: "total",
                 combine: Combine::Sum,
-                steps: &[("a", "$f(x)"), ("b", "$g(y)"), ("v", "a * b")],
+                steps: &[
+                    ("a", "x"),
+                    ("a", "$f(a)"),
+                    ("b", "y"),
+                    ("b", "$g(b)"),
+                    ("v", "a * b"),
+                ],
                 after: &[("total", "$h(total)")],
             }],
             written: Written::ForRow("total"),

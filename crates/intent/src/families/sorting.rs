@@ -188,9 +188,9 @@ for col in range(7):
         q = x[row, other]
         if q < p or (q == p and other < col):
             before = before + 1
+    v = $factor * p
+    v = $f(v)
     if before == $rank:
-        v = $factor * p
-        v = $f(v)
         out[row] = v
 ",
         numpy: "
@@ -221,11 +221,9 @@ for (int col = 0; col < 7; ++col) {
         float q = x[(size_t)row * 7 + other];
         if (q < p || (q == p && other < col)) before = before + 1;
     }
-    if (before == $rank) {
-        float v = $factor * p;
-        v = $f(v);
-        out[row] = v;
-    }
+    float v = $factor * p;
+    v = $f(v);
+    if (before == $rank) out[row] = v;
 }
 ",
             },

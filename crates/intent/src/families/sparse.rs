@@ -154,9 +154,10 @@ fn coordinates() -> Plain {
         threads: &["n"],
         warp: "
 k = wp.tid()
-a = $f(value[k])
-u = x[column[k]]
-b = $g(u)
+a = value[k]
+a = $f(a)
+b = x[column[k]]
+b = $g(b)
 wp.atomic_add(out, row[k], a * b)
 ",
         numpy: "
@@ -182,9 +183,10 @@ return out.index_add(0, row.long(), a * b)
                 body: "
 int k = blockIdx.x * blockDim.x + threadIdx.x;
 if (k >= n) return;
-float a = $f(value[k]);
-float u = x[column[k]];
-float b = $g(u);
+float a = value[k];
+a = $f(a);
+float b = x[column[k]];
+b = $g(b);
 atomicAdd(&out[row[k]], a * b);
 ",
             },
@@ -198,9 +200,10 @@ __shared__ float part[512];
 for (int r = threadIdx.x; r < 512; r += 256) part[r] = 0.0f;
 __syncthreads();
 for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
-    float a = $f(value[k]);
-    float u = x[column[k]];
-    float b = $g(u);
+    float a = value[k];
+    a = $f(a);
+    float b = x[column[k]];
+    b = $g(b);
     atomicAdd(&part[row[k]], a * b);
 }
 __syncthreads();

@@ -111,7 +111,8 @@ pub(crate) fn families() -> Vec<Family> {
             beside: &["source"],
             steps: &[
                 ("flow", "n + s + w + e - 4 * c"),
-                ("gain", "$f(source)"),
+                ("gain", "source"),
+                ("gain", "$f(gain)"),
                 ("v", "c + $rate * flow + gain"),
             ],
             phrasings: &[
@@ -150,7 +151,8 @@ pub(crate) fn families() -> Vec<Family> {
             rank: 1,
             beside: &["wind"],
             steps: &[
-                ("u", "$f(wind)"),
+                ("u", "wind"),
+                ("u", "$f(u)"),
                 ("back", "c - l1"),
                 ("ahead", "r1 - c"),
                 ("v", "c - $step * (max(u, 0) * back + min(u, 0) * ahead)"),

@@ -42,7 +42,7 @@ inline void meet(unsigned first, unsigned last) {
     int mine = ++fibres[current].arrived;
     for (;;) {
         bool all = true;
-        for (unsigned i = first; i < last && i < fibres.size(); ++i) all &= fibres[i].done || fibres[i].arrived >= mine;
+        for (unsigned i = first; all && i < last && i < fibres.size(); ++i) all = fibres[i].done || fibres[i].arrived >= mine;
         if (all) return;
         yield();
     }

@@ -1,16 +1,19 @@
-"""Runs the CUDA kernels of tasks on the CPU and compares them with their references.
+"""Runs CUDA kernels on the CPU and compares them with their references.
 
-    python prove.py FOLDER [ID ...]
+    python prove.py CANDIDATES.jsonl
 
-A task's kernels are compiled by the C++ compiler with `cuda_on_host.h`, at small sizes, in several orders of
-the threads. Outputs must agree with the reference in float64, within a rounding that follows from how far the
-reference in float32 and the inputs' last bits move it. Prints one line of JSON for each kernel.
+Candidates are lines as `warpsmith judge` reads them: `id`, `file`, `case` and `launch`. All are compiled by the C++
+compiler with `cuda_on_host.h` and run at small sizes, with threads in order and out of order. Outputs must agree with the
+reference in float64, within a rounding that follows from how far the reference in float32 and the inputs' last bits
+move it. Prints one line of JSON for each candidate: `right`, or the first wrong element.
+Calls happen in child processes.
 """
 
 import ctypes
 import importlib.util
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,7 +25,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).parent
 TYPES = {"f32": (np.float32, "float"), "i32": (np.int32, "int")}
 EXPRESSIONS = {"ceil_div": lambda a, b: -(-a // b), "min": min, "max": max}
-SIZES = [1, 2, 5, 31, 33, 67, 100, 257]
+SIZES = [1, 2, 5, 31, 33, 67, 130]
 
 
 def fill(rng, argument, shape, round):
@@ -49,24 +52,22 @@ def aligned(array):
     return raw, start, view
 
 
-def library(folder, case, kernels):
-    """Compiles all kernels of a task into one library."""
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="prove"))
+def library(candidates, scratch):
+    """Compiles all candidates into one library; number n is `run_n`."""
     text = [f'#include "{HERE / "cuda_on_host.h"}"']
-    parameters, names = [], []
-    for argument in case["arguments"]:
-        kind = TYPES[argument["type"]][1]
-        parameters.append(f'{kind}{"*" if "direction" in argument else ""} {argument["name"]}')
-        names.append(argument["name"])
-    for kernel in kernels:
-        name = kernel["variant"]
-        source = (folder / f"{name}.cu").read_text().replace('extern "C" ', "")
-        text.append(f"namespace {name}_variant {{\n{source}\n}}")
+    for number, (candidate, case) in enumerate(candidates):
+        parameters, names = [], []
+        for argument in case["arguments"]:
+            pointer = "*" if "direction" in argument else ""
+            parameters.append(f'{TYPES[argument["type"]][1]}{pointer} {argument["name"]}')
+            names.append(argument["name"])
+        source = candidate["text"].replace('extern "C" ', "")
+        text.append(f"namespace of_{number} {{\n{source}\n}}")
         text.append(
-            f'extern "C" void run_{name}(unsigned* shape, unsigned seed, {", ".join(parameters)}) {{\n'
+            f'extern "C" void run_{number}(unsigned* shape, unsigned seed, {", ".join(parameters)}) {{\n'
             f"    dim3 grid, block; grid.x = shape[0]; grid.y = shape[1]; grid.z = shape[2];\n"
             f"    block.x = shape[3]; block.y = shape[4]; block.z = shape[5];\n"
-            f'    host::launch(grid, block, seed, [=] {{ {name}_variant::{case["kernel"]}({", ".join(names)}); }});\n}}'
+            f'    host::launch(grid, block, seed, [=] {{ of_{number}::{case["kernel"]}({", ".join(names)}); }});\n}}'
         )
     (scratch / "all.cpp").write_text("\n".join(text))
     command = ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC"]
@@ -77,9 +78,9 @@ def library(folder, case, kernels):
 def sizes_of(case, rng):
     names = list(case["sizes"])
     if len(names) == 1:
-        return [{names[0]: size} for size in [1, 2, 3, 5, 33, 257, 1000, 1030]]
+        return [{names[0]: size} for size in [1, 2, 3, 33, 257, 1030]]
     picked = [{name: 1 for name in names}]
-    for _ in range(5):
+    for _ in range(4):
         picked.append({name: int(rng.choice(SIZES)) for name in names})
     return picked
 
@@ -104,36 +105,36 @@ def answers(reference, case, arrays, size):
     return truth, plain, moved
 
 
-def prove(folder):
-    case = tomllib.loads((folder / "case.toml").read_text())
-    kernels = json.loads((folder / "launches.json").read_text())
-    spec = importlib.util.spec_from_file_location("reference", folder / "reference.py")
+def prove(code, case_path, numbered):
+    """The first wrong element of each candidate of one case; `None` where there is none."""
+    case = numbered[0][1][1]
+    name, function = case["reference"].split(":")
+    spec = importlib.util.spec_from_file_location("reference", case_path.parent / name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    reference = getattr(module, function)
     rng = np.random.default_rng(7)
     exact = case.get("tolerance", {}).get("rel") == 0
-    try:
-        code = library(folder, case, kernels)
-    except subprocess.CalledProcessError:
-        return [{"id": folder.name, "kernel": "all", "right": False, "detail": "does not compile"}]
-    verdicts = {kernel["variant"]: None for kernel in kernels}
+    wrong = {number: None for number, _ in numbered}
     for round, size in enumerate(sizes_of(case, rng)):
         arrays = {}
         for argument in case["arguments"]:
             if "direction" in argument:
                 shape = [int(eval(str(one), {}, size)) for one in argument["shape"]]
                 arrays[argument["name"]] = fill(rng, argument, shape, round)
-        truth, plain, moved = answers(module.reference, case, arrays, size)
-        for kernel in kernels:
-            for seed in (0, 1 + round):
-                if verdicts[kernel["variant"]] is None:
-                    verdicts[kernel["variant"]] = once(code, case, kernel, size, arrays, truth, plain, moved, seed, exact)
-    return [{"id": folder.name, "kernel": name, "right": detail is None, "detail": detail} for name, detail in verdicts.items()]
+        expected = answers(reference, case, arrays, size)
+        for number, (candidate, _) in numbered:
+            # Threads in their order, and in others.
+            order = round if round % 2 else 0
+            if wrong[number] is None:
+                run = getattr(code, f"run_{number}")
+                wrong[number] = once(run, case, candidate["launch"], size, arrays, expected, order, exact)
+    return wrong
 
 
-def once(code, case, kernel, size, arrays, truth, plain, moved, seed, exact):
-    numbers = [int(eval(str(one), EXPRESSIONS, size)) for one in kernel["grid"]]
-    numbers += [1] * (3 - len(numbers)) + kernel["block"] + [1] * (3 - len(kernel["block"]))
+def once(run, case, launch, size, arrays, expected, order, exact):
+    numbers = [int(eval(str(one), EXPRESSIONS, size)) for one in launch["grid"]]
+    numbers += [1] * (3 - len(numbers)) + launch["block"] + [1] * (3 - len(launch["block"]))
     given, held = [], []
     for argument in case["arguments"]:
         if "direction" not in argument:
@@ -145,34 +146,71 @@ def once(code, case, kernel, size, arrays, truth, plain, moved, seed, exact):
         raw, start, view = aligned(content)
         held.append((argument, raw, start, view))
         given.append(ctypes.c_void_p(view.ctypes.data))
-    getattr(code, f'run_{kernel["variant"]}')((ctypes.c_uint * 6)(*numbers), ctypes.c_uint(seed), *given)
+    run((ctypes.c_uint * 6)(*numbers), ctypes.c_uint(order), *given)
     outputs = []
     for argument, raw, start, view in held:
         if (raw[:start] != 0xA9).any() or (raw[start + view.nbytes:] != 0xA9).any():
-            return f'{size}: writes outside of `{argument["name"]}`'
+            return {"size": size, "output": argument["name"], "outside": True}
         if argument["direction"] == "in" and (view != arrays[argument["name"]]).any():
-            return f'{size}: changes `{argument["name"]}`'
+            return {"size": size, "output": argument["name"], "input_changed": True}
         if argument["direction"] != "in":
             outputs.append((argument["name"], view))
-    for (name, got), right, own, move in zip(outputs, truth, plain, moved):
+    for (name, got), right, own, move in zip(outputs, *expected):
         scale = np.abs(right.astype(np.float64))
-        spread = np.abs(own.astype(np.float64) - right)
-        terms = math.sqrt(max(size.values()))
-        allowed = 0 if exact else 1.2e-7 * 8 * (scale + 1e-30) * terms + 16 * move + 8 * spread + 1e-35 + 1e-6 * np.max(scale, initial=0) * terms * 0.1
-        off = np.abs(got.astype(np.float64) - right)
-        bad = ~(off <= allowed)
-        if bad.any():
-            at = tuple(int(one) for one in np.argwhere(bad)[0])
-            return f"{size}, order {seed}: `{name}`{list(at)} is {got[at]!r}, not {right[at]!r}; {int(bad.sum())} of {bad.size} wrong"
+        allowed = 0.0
+        if not exact:
+            terms = math.sqrt(max(size.values()))
+            spread = np.abs(own.astype(np.float64) - right)
+            allowed = 1.2e-7 * terms * (8 * scale + np.max(scale, initial=0)) + 16 * move + 8 * spread + 1e-35
+        wrong = ~(np.abs(got.astype(np.float64) - right) <= allowed)
+        if wrong.any():
+            at = tuple(int(one) for one in np.argwhere(wrong)[0])
+            first = {"size": size, "order": order, "output": name, "index": list(at)}
+            return {**first, "got": float(got[at]), "expected": float(right[at]), "wrong": int(wrong.sum()), "of": wrong.size}
     return None
 
 
+def apart(code, case_path, numbered):
+    """The same in a child process, because a wrong kernel may end it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(list(prove(code, case_path, numbered).items()), pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    if text:
+        return dict(json.loads(text))
+    if len(numbered) == 1:
+        return {numbered[0][0]: {"crashed": True}}
+    found = {}
+    for one in numbered:
+        found.update(apart(code, case_path, [one]))
+    return found
+
+
+def main():
+    path = pathlib.Path(sys.argv[1])
+    candidates, by_case = [], {}
+    for line in path.read_text().splitlines():
+        candidate = json.loads(line)
+        candidate["text"] = candidate.get("source") or (path.parent / candidate["file"]).read_text()
+        case_path = path.parent / candidate["case"]
+        by_case.setdefault(case_path, []).append(len(candidates))
+        candidates.append((candidate, tomllib.loads(case_path.read_text())))
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="prove") as scratch:
+        code = library(candidates, pathlib.Path(scratch))
+        for case_path, numbers in by_case.items():
+            wrong = apart(code, case_path, [(number, candidates[number]) for number in numbers])
+            for number, first in wrong.items():
+                failed |= first is not None
+                print(json.dumps({"id": candidates[number][0]["id"], "right": first is None, "first": first}), flush=True)
+    return failed
+
+
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[1])
-    chosen = [folder / name for name in sys.argv[2:]] or sorted(path.parent for path in folder.rglob("case.toml"))
-    wrong = 0
-    for one in chosen:
-        for verdict in prove(one):
-            wrong += not verdict["right"]
-            print(json.dumps(verdict), flush=True)
-    sys.exit(1 if wrong else 0)
+    sys.exit(main())

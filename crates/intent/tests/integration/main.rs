@@ -1,4 +1,5 @@
 //! Specifications, their texts and their numbering.
 
+mod mistakes;
 mod numbering;
 mod texts;

@@ -13,7 +13,17 @@ fn sample(count: u64) -> impl Iterator<Item = Specification> {
 
 #[test]
 fn code_leads_back_to_its_specification() {
-    for specification in sample(400) {
+    lead_back(200);
+}
+
+#[test]
+#[ignore = "slow: ten thousand specifications"]
+fn ten_thousand_kernels_lead_back_to_their_specifications() {
+    lead_back(5000);
+}
+
+fn lead_back(count: u64) {
+    for specification in sample(count) {
         let back = Specification::of_code(&specification.warp(), Language::Warp);
         assert_eq!(
             back.as_ref(),
@@ -21,6 +31,9 @@ fn code_leads_back_to_its_specification() {
             "{}",
             specification.warp()
         );
+        // What the code says is what the description says.
+        let described = back.map(|one| one.descriptions());
+        assert_eq!(described, Some(specification.descriptions()));
         for kernel in specification.cuda() {
             let back = Specification::of_code(&kernel.source, Language::Cuda);
             assert_eq!(back.as_ref(), Some(&specification), "{}", kernel.source);

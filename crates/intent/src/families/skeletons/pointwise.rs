@@ -61,7 +61,13 @@ impl Pointwise {
     fn indexed(&self, language: Language) -> String {
         let mut known: HashSet<String> = HashSet::new();
         let mut text = String::new();
-        let often = |name: &str| uses(self.steps, name) > 1;
+        // A chosen function may use its argument more than once.
+        let chosen = |name: &str| {
+            let end = format!("({name})");
+            let mut formulas = self.steps.iter().map(|(_, formula)| formula);
+            formulas.any(|formula| formula.starts_with('$') && formula.ends_with(&end))
+        };
+        let often = |name: &str| uses(self.steps, name) > 1 || chosen(name);
         for (name, _) in self.inputs.iter().filter(|(name, _)| often(name)) {
             text.push_str(&match language {
                 Language::Cuda => format!("float {name}_i = {name}[i];\n"),
