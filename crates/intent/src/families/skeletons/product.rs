@@ -132,10 +132,14 @@ impl Product {
     fn array_code(&self, language: Language) -> String {
         let torch = language == Language::Torch;
         let rename = |name: &str| match (name, torch) {
-            ("ROW", false) => Some("np.arange(sum.shape[0])[:, None]".into()),
-            ("COL", false) => Some("np.arange(sum.shape[1])[None, :]".into()),
-            ("ROW", true) => Some("torch.arange(sum.shape[0], device=sum.device)[:, None]".into()),
-            ("COL", true) => Some("torch.arange(sum.shape[1], device=sum.device)[None, :]".into()),
+            ("ROW", false) => Some("np.arange(sum.shape[0], dtype=sum.dtype)[:, None]".into()),
+            ("COL", false) => Some("np.arange(sum.shape[1], dtype=sum.dtype)[None, :]".into()),
+            ("ROW", true) => Some(
+                "torch.arange(sum.shape[0], device=sum.device, dtype=sum.dtype)[:, None]".into(),
+            ),
+            ("COL", true) => Some(
+                "torch.arange(sum.shape[1], device=sum.device, dtype=sum.dtype)[None, :]".into(),
+            ),
             _ => None,
         };
         format!(
