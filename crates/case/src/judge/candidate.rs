@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::description::Launch;
+use crate::expression::Expression;
+
 /// A line of candidates is at most this long: source text, not data.
 const LONGEST_LINE: usize = 16 << 20;
 
@@ -29,6 +32,57 @@ pub struct Candidate {
     /// What it is written in; seen from the source where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
+    /// How a CUDA kernel is launched, where it is not as the case says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<CandidateLaunch>,
+}
+
+/// Blocks and threads of a candidate: one to three whole numbers or expressions each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CandidateLaunch {
+    /// Blocks.
+    pub grid: Vec<Amount>,
+    /// Threads of a block.
+    pub block: Vec<Amount>,
+    /// Bytes of dynamic shared memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Amount>,
+}
+
+/// A whole number, or an expression as in a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A whole number.
+    Whole(i64),
+    /// An expression.
+    Text(String),
+}
+
+impl CandidateLaunch {
+    /// The launch as a case has it, or what is wrong with it.
+    pub(crate) fn read(&self) -> Result<Launch, String> {
+        let amount = |amount: &Amount| match amount {
+            Amount::Whole(number) => Ok(Expression::from(*number)),
+            Amount::Text(text) => Expression::parse(text).map_err(|error| error.to_string()),
+        };
+        let three = |key: &str, list: &[Amount]| {
+            if list.is_empty() || list.len() > 3 {
+                return Err(format!("`launch.{key}` has one to three dimensions"));
+            }
+            let mut three: [Expression; 3] = [1.into(), 1.into(), 1.into()];
+            for (slot, one) in three.iter_mut().zip(list) {
+                *slot = amount(one)?;
+            }
+            Ok(three)
+        };
+        Ok(Launch::Grid {
+            grid: three("grid", &self.grid)?,
+            block: three("block", &self.block)?,
+            shared: amount(self.shared.as_ref().unwrap_or(&Amount::Whole(0)))?,
+        })
+    }
 }
 
 /// What a candidate is written in.
@@ -156,6 +210,7 @@ pub fn candidates_of_folder(run: &Path, problems: &Path) -> Result<Vec<Candidate
             entry: None,
             case: Some(case),
             language: Some(Language::Python),
+            launch: None,
         });
     }
     match found.is_empty() {
@@ -196,6 +251,35 @@ mod tests {
     }
 
     #[test]
+    fn a_candidate_may_have_a_launch_of_its_own() {
+        let read = |launch: &str| {
+            let line = format!(r#"{{"id": "a", "source": "x", "launch": {launch}}}"#);
+            let read = read_candidates("c.jsonl", &line, Path::new(""))?;
+            read[0]
+                .launch
+                .as_ref()
+                .map(CandidateLaunch::read)
+                .transpose()
+        };
+        let Ok(Some(Launch::Grid { grid, block, .. })) =
+            read(r#"{"grid": ["ceil_div(n, 256)", 2], "block": [256]}"#)
+        else {
+            panic!();
+        };
+        let size = [("n".to_owned(), 1000)].into_iter().collect();
+        assert_eq!(grid.map(|one| one.value(&size).unwrap()), [4, 2, 1]);
+        assert_eq!(block.map(|one| one.value(&size).unwrap()), [256, 1, 1]);
+        for wrong in [
+            r#"{"grid": [], "block": [1]}"#,
+            r#"{"grid": ["n +"], "block": [1]}"#,
+            r#"{"grid": [1]}"#,
+            r#"{"grid": [1], "block": [1], "threads": 3}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn languages_are_seen_from_the_source() {
         let candidate = |source: &str| Candidate {
             id: "a".into(),
@@ -204,6 +288,7 @@ mod tests {
             entry: None,
             case: None,
             language: None,
+            launch: None,
         };
         for (source, language) in [
             (

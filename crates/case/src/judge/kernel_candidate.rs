@@ -15,13 +15,13 @@ use warpsmith_measure::statistics::order::median_of;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{Output, WorkloadError};
 
-use super::candidate::{Candidate, Language};
+use super::candidate::{Candidate, CandidateLaunch, Language};
 use super::evidence::IMPRECISE;
 use super::judgement::{Cheat, Judgement, Outcome, Speed};
 use crate::description::{Case, ReferenceKind, Source, TunableValue};
 use crate::expression::Scope;
 use crate::instance::{Contents, Instance};
-use crate::program::{Fault, Program, Settings, SharedArrays, compile_cuda};
+use crate::program::{Fault, KernelOf, Program, Settings, SharedArrays, compile_cuda};
 use crate::verify::{Expectation, Verdict, Verifier};
 
 /// Sizes that are checked beside the timed one.
@@ -166,7 +166,19 @@ impl<'a> KernelBench<'a> {
             "code".into(),
             "device code alone, in a process that may be lost".into(),
         );
-        match Program::prepare(&own, &self.choice, self.device, self.settings) {
+        let launch = candidate.launch.as_ref().map(CandidateLaunch::read);
+        let launch = match launch.transpose() {
+            Ok(launch) => launch,
+            Err(detail) => {
+                let outcome = Outcome::CompileFailure { line: None, detail };
+                return Ok(Err(finished(judgement, outcome, &folder, begun)));
+            }
+        };
+        let kernel = KernelOf {
+            launch: launch.as_ref(),
+            ..KernelOf::case(&own)
+        };
+        match Program::of(&kernel, &self.choice, self.device, self.settings) {
             Ok(program) => Ok(Ok(LoadedKernel {
                 judgement: Judgement {
                     load_seconds: Some(begun.elapsed().as_secs_f64()),

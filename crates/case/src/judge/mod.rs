@@ -18,7 +18,9 @@ mod process;
 mod trial;
 
 pub use bank::{Limits, Task};
-pub use candidate::{Candidate, Language, candidates_of_folder, read_candidates};
+pub use candidate::{
+    Amount, Candidate, CandidateLaunch, Language, candidates_of_folder, read_candidates,
+};
 pub use judgement::{Cheat, FAMILY, Judgement, Outcome, Protection, Speed};
 pub use kernel_candidate::{KernelBench, LoadedKernel};
 pub use trial::Bench;

@@ -24,8 +24,8 @@ use super::verdict_file::VerdictFile;
 
 /// Judge kernels that others wrote: right, wrong, cheating, how fast.
 ///
-/// Candidates are lines of JSON: `id`, `source` or `file`, and where they differ `entry`, `case` and
-/// `language` (`python`, `cuda`, `warp`). `--case` is a case, or a KernelBench problem (`.py` with `Model`,
+/// Candidates are lines of JSON: `id`, `source` or `file`, and where they differ `entry`, `case`,
+/// `language` (`python`, `cuda`, `warp`) and `launch` (`grid` and `block` of a CUDA kernel). `--case` is a case, or a KernelBench problem (`.py` with `Model`,
 /// `get_inputs` and `get_init_inputs`; candidates then have a class `ModelNew`). A folder of KernelBench's
 /// samples with `--case` naming its folder of problems is read too.
 ///
@@ -223,6 +223,8 @@ impl Judge {
         let mut hasher = DefaultHasher::new();
         let source = candidate.text().unwrap_or_default();
         (source, case, &candidate.entry, &self.forbid).hash(&mut hasher);
+        let launch = candidate.launch.as_ref();
+        launch.map(|one| format!("{one:?}")).hash(&mut hasher);
         (self.seed, &self.numbers, self.memory).hash(&mut hasher);
         (self.limit.to_bits(), self.load_limit.to_bits()).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
