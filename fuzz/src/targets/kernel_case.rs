@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use warpsmith_case::{Case, case_of_cuda, kernel_signatures};
+use warpsmith_intent::{Language, Specification};
 
 use super::{Target, text};
 
@@ -37,6 +38,27 @@ pub(super) const CASE: Target = Target {
         "9223372036854775807",
         " ? 1 : ",
         "min(",
+    ],
+};
+
+pub(super) const INTENT: Target = Target {
+    name: "intent",
+    run: |data| {
+        text(data, |text| {
+            for language in [Language::Warp, Language::Cuda] {
+                if let Some(found) = Specification::of_code(text, language) {
+                    assert_eq!(found.number().and_then(Specification::at), Some(found));
+                }
+            }
+        });
+    },
+    dictionary: &[
+        "@wp.kernel\ndef ",
+        "wp.array(dtype=float)",
+        "    i = wp.tid()\n",
+        "extern \"C\" __global__ void ",
+        "1e-",
+        "\"\"\"",
     ],
 };
 

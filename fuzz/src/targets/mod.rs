@@ -40,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     machine_code::ELF,
     measurements::HISTORY,
     measurements::IMPORT,
+    kernel_case::INTENT,
     compiler::IR_TEXT,
     lattice::JOURNAL,
     telemetry::KUBELET,

@@ -11,6 +11,7 @@ mod generate;
 mod mistakes;
 mod show;
 mod stats;
+mod tasks;
 mod verify;
 
 /// Make data sets of Python kernels with their CUDA and C++.
@@ -23,7 +24,8 @@ mod verify;
   warpsmith corpus stats pairs --html stats.html
   warpsmith corpus show pairs 17
   warpsmith corpus card pairs
-  warpsmith corpus mistakes --count 10000 --output mistakes")]
+  warpsmith corpus mistakes --count 10000 --output mistakes
+  warpsmith corpus tasks --count 500 --output tasks")]
 pub struct Corpus {
     #[command(subcommand)]
     verb: Verb,
@@ -33,6 +35,7 @@ pub struct Corpus {
 enum Verb {
     Generate(Box<generate::Generate>),
     Mistakes(mistakes::Mistakes),
+    Tasks(tasks::Tasks),
     Verify(verify::Verify),
     Stats(stats::Stats),
     Show(show::Show),
@@ -45,6 +48,7 @@ impl Corpus {
         match &self.verb {
             Verb::Generate(verb) => verb.run(global),
             Verb::Mistakes(verb) => verb.run(global),
+            Verb::Tasks(verb) => verb.run(global),
             Verb::Verify(verb) => verb.run(global),
             Verb::Stats(verb) => verb.run(global),
             Verb::Show(verb) => verb.run(global),
