@@ -225,7 +225,7 @@ pub(crate) fn tokens(text: &str, language: Language) -> Vec<String> {
 /// How long the token is that a text begins with.
 fn length(text: &str, first: char) -> usize {
     let named = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let until = |ends: &dyn Fn(char) -> bool| text.find(|c| ends(c)).unwrap_or(text.len());
+    let until = |ends: &dyn Fn(char) -> bool| text.find(ends).unwrap_or(text.len());
     if first.is_ascii_digit() {
         let mut end = until(&|c| !(named(c) || c == '.'));
         // 1e-5: the sign belongs to it.

@@ -32,9 +32,9 @@ impl Split {
 /// The split of a specification: it follows from the family's name and the place in it alone, so that new
 /// families change nothing for old ones.
 pub(crate) fn split(family: &str, rank: u64) -> Split {
-    if mixed(family.bytes().map(u64::from)) % 8 == 0 {
+    if mixed(family.bytes().map(u64::from)).is_multiple_of(8) {
         Split::TestFamily
-    } else if mixed([rank].into_iter()) % 10 == 0 {
+    } else if mixed([rank].into_iter()).is_multiple_of(10) {
         Split::TestSpecification
     } else {
         Split::Train
