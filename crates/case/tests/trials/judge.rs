@@ -102,6 +102,7 @@ fn judged(kind: &str, limits: &Limits, change: impl Fn(String) -> String) -> (us
                     entry: None,
                     case: None,
                     language: None,
+                    launch: None,
                 };
                 let judgement = bench.judge(&candidate).unwrap();
                 let said = words(&judgement);

@@ -6,7 +6,7 @@ use warpsmith_intent::{Language, Specification};
 
 /// Specifications of every family, spread over all numbers.
 fn sample(count: u64) -> impl Iterator<Item = Specification> {
-    let step = Specification::count() / count | 1;
+    let step = (Specification::count() / count) | 1;
     let first = (0..count).filter_map(Specification::at);
     first.chain((0..count).filter_map(move |at| Specification::at(at * step)))
 }

@@ -140,17 +140,6 @@ impl NativeCode {
         translator.code.part_at.push(end);
         Ok(translator.code)
     }
-
-    /// How many of the program's instructions are left, and how many of those the machine executes.
-    #[cfg(test)]
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        let by_machine = self
-            .parts
-            .iter()
-            .filter(|part| matches!(part, Part::Machine(_)))
-            .count();
-        (self.steps.len() + by_machine, by_machine)
-    }
 }
 
 /// Whether an instruction that can become a step is on 64-bit numbers.

@@ -8,6 +8,11 @@
 //! * what has no step is executed by the interpreter's machine on the same registers; a kernel that does
 //!   what neither can without copies of its arrays is interpreted as a whole.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane is the same place in several rows, some of them behind pointers"
+)]
+
 mod address;
 mod cells;
 mod check;
