@@ -38,6 +38,7 @@ fn main() {
             trials.push(Trial::test(name, move || kernel_file(&path)));
         }
     }
+    trials.push(Trial::test("a grid for several cores", several_cores));
     let suite = Trial::test("kernels of the suite", suite);
     trials.push(suite.with_ignored_flag(conformance::file().is_none()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -54,6 +55,35 @@ fn kernel_file(path: &Path) -> Result<(), Failed> {
     } else {
         Err(wrong.join("\n").into())
     }
+}
+
+/// The grids of the other trials are too small to be shared among cores.
+fn several_cores() -> Result<(), Failed> {
+    let source = "import warp as wp\n\n@wp.kernel\n\
+        def waves(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):\n    i = wp.tid()\n    total = float(0.0)\n    \
+        for k in range(5):\n        total += wp.dot(x[i], x[i]) * float(k)\n        if total > 2.0:\n            \
+        total = total - 1.0\n    y[i] = total\n";
+    let module = compile(source, &Options::default())
+        .map_err(|findings| Failed::from(format!("{findings:?}")))?;
+    let dim = [300_001];
+    for (direction, planned) in [
+        ("forward", Interpreter::forward(&module)),
+        ("backward", Interpreter::adjoint(&module)),
+    ] {
+        let interpreter = planned.map_err(|findings| Failed::from(format!("{findings:?}")))?;
+        for seed in 0..3 {
+            let mut arguments = random_arguments(&module, &dim, seed)?;
+            let (outcome, difference) = interpreter.run_both(&dim, &mut arguments)?;
+            if let Some(difference) = difference {
+                return Err(format!("{direction}: {difference}").into());
+            }
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            if direction == "forward" && cores > 1 && !outcome.parallel {
+                return Err("it ran on one core".into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn suite() -> Result<(), Failed> {
