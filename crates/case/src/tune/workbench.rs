@@ -335,7 +335,7 @@ impl<'a> Workbench<'a> {
     }
 }
 
-/// The sizes that a reference is asked for: every candidate's, the size itself, then the winner's.
+/// The sizes that a reference answers: every candidate's, the size itself, then the winner's.
 fn in_order_of_need(case: &Case, small: &[Scope], size: &Scope, all: Vec<Scope>) -> Vec<Scope> {
     let first = case.first_choice();
     let mut sizes: Vec<Scope> = small.to_vec();
