@@ -292,3 +292,10 @@ def test_what_is_not_there_says_so():
 
     with pytest.raises(warpsmith.KernelRefused, match="tiles"):
         wp.launch_tiled(tiled, dim=1, inputs=[wp.zeros(4, dtype=float)], block_dim=32)
+
+
+def test_a_gradient_of_another_size_is_refused_before_it_is_written() -> None:
+    x, y = wp.array(np.ones(8, np.float32), dtype=float), wp.zeros(8, dtype=float)
+    short, whole = wp.zeros(2, dtype=float), wp.zeros(8, dtype=float)
+    with pytest.raises(RuntimeError, match="cannot launch: `x`"):
+        wp.launch(square, dim=8, inputs=[x], outputs=[y], adj_inputs=[short], adj_outputs=[whole], adjoint=True)

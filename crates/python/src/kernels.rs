@@ -94,8 +94,8 @@ fn numbers(components: Vec<Component>) -> Vec<Number> {
 pub(crate) enum HostArgument {
     /// An array: its address, its size in bytes and its shape.
     Array((usize, usize, Vec<usize>)),
-    /// An array with the address of its gradient, which has the same size.
-    Differentiated((usize, usize, Vec<usize>, usize)),
+    /// An array with the address and the size of its gradient.
+    Differentiated((usize, usize, Vec<usize>, usize, usize)),
     /// The memory of an array before it.
     Same((usize,)),
     /// The fields of a struct, behind a word that says so.
@@ -120,11 +120,11 @@ impl From<HostArgument> for Argument<Borrowed> {
                 data: borrowed(address, bytes),
                 gradient: None,
             }),
-            HostArgument::Differentiated((address, bytes, shape, gradient)) => {
+            HostArgument::Differentiated((address, bytes, shape, gradient, gradient_bytes)) => {
                 Self::Array(ArrayArgument {
                     shape,
                     data: borrowed(address, bytes),
-                    gradient: Some(borrowed(gradient, bytes)),
+                    gradient: Some(borrowed(gradient, gradient_bytes)),
                 })
             }
             HostArgument::Same((position,)) => Self::Same(position),

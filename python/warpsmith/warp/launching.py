@@ -184,7 +184,8 @@ class Packed:
             values = self._contiguous(memory)
             if dual is None:
                 return values.ctypes.data, values.nbytes, shape
-            return values.ctypes.data, values.nbytes, shape, self._contiguous(dual).ctypes.data
+            gradients = self._contiguous(dual)
+            return values.ctypes.data, values.nbytes, shape, gradients.ctypes.data, gradients.nbytes
 
         return make
 

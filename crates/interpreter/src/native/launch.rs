@@ -181,7 +181,8 @@ impl Interpreter<'_> {
         arrays.all(|((_, ty), region)| match self.module.types.get(*ty) {
             Type::Array { element, .. } => {
                 let alignment = Layout::of(self.module, element).alignment.max(1);
-                region.values.addr().is_multiple_of(alignment)
+                let places = [region.values.addr(), region.gradients.addr()];
+                places.iter().all(|place| place.is_multiple_of(alignment))
             }
             _ => true,
         })
