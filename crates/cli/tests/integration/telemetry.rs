@@ -502,7 +502,8 @@ fn the_live_view_runs_on_a_terminal_and_respects_no_color() {
     let with_limit = "690/70";
     let plain = on_a_terminal(&scenario, "watch", "1", with_limit);
     assert!(!plain.contains("38;5;"), "{plain:?}");
-    assert!(on_a_terminal(&scenario, "watch", "", "H200").contains("38;5;"));
+    // Waited for, because the first frame may come before the first reading, and only readings have colours.
+    on_a_terminal(&scenario, "watch", "", "38;5;");
     let path = files.path("run.wsrec");
     let path = path.to_str().expect("text");
     let recorded = warpsmith(Some(&scenario), &["record", path, "--duration", "2s"]);

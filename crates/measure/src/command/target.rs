@@ -391,16 +391,20 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn computing_and_sleeping_are_told_apart() {
-        let computes = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
-            .run(1)
-            .unwrap();
-        let share = |part: Option<Duration>, run: &CommandRun| {
-            let part = part.unwrap().as_secs_f64();
-            part / (part + run.cpu.as_secs_f64())
+        let waited = |run: &CommandRun| {
+            let waited = run.waited?.as_secs_f64();
+            Some(waited / (waited + run.cpu.as_secs_f64()))
         };
-        assert!(share(computes.waited, &computes) < 0.2, "{computes:?}");
+        // A host that takes the processor away from a virtual machine looks like waiting: one quiet
+        // run is enough.
+        let counts = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
+        let mut shares: Vec<Option<f64>> = Vec::new();
+        while !shares.iter().flatten().any(|share| *share < 0.2) {
+            assert!(shares.len() < 30, "{shares:?}");
+            shares.push(waited(&counts.run(1).unwrap()));
+        }
         let sleeps = shell("exec sleep 0.2").run(1).unwrap();
-        assert!(share(sleeps.waited, &sleeps) > 0.8, "{sleeps:?}");
+        assert!(waited(&sleeps).unwrap() > 0.8, "{sleeps:?}");
         assert!(sleeps.wall >= Duration::from_millis(200));
     }
 
