@@ -2,7 +2,8 @@
 //! they run without a GPU, and nothing is installed into the developer's Python.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
@@ -10,6 +11,9 @@ use crate::workspace;
 
 /// The folder of `package==version`, installed by the first call.
 pub(crate) fn wheel(package: &str, version: &str) -> Result<PathBuf> {
+    // Kernels are compiled side by side, and all begin by wanting the same compiler.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = workspace::target()
         .join("wheels")
         .join(format!("{package}-{version}"));
@@ -35,7 +39,35 @@ pub(crate) fn wheel(package: &str, version: &str) -> Result<PathBuf> {
             &format!("{package}=={version}"),
         ],
     )?;
-    fs::rename(&place, &folder)
-        .with_context(|| format!("cannot rename the wheel to `{}`", folder.display()))?;
+    put(&place, &folder)?;
     Ok(folder)
+}
+
+/// Renames what was installed, unless another process was first.
+fn put(place: &Path, folder: &Path) -> Result<()> {
+    match fs::rename(place, folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        renamed => {
+            renamed.with_context(|| format!("cannot rename the wheel to `{}`", folder.display()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_of_two_processes_takes_what_the_first_installed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("package-1");
+        for name in ["first", "second"] {
+            let place = root.path().join(name);
+            fs::create_dir(&place).unwrap();
+            fs::write(place.join("file"), name).unwrap();
+            put(&place, &folder).unwrap();
+        }
+        assert_eq!(fs::read_to_string(folder.join("file")).unwrap(), "first");
+        assert!(put(&root.path().join("none"), &root.path().join("other")).is_err());
+    }
 }
