@@ -1,11 +1,13 @@
 """How often comparisons of Python callables are wrong on this machine, beside pytest-benchmark.
 
     python python/benches/callable_rates.py --pairs 40 --load 2 --load 12
+    python python/benches/callable_rates.py --device cuda --pairs 20 --load 2 --load 12
 
 Identical callables, and callables of which one does 3 % more work, while `--load` processes spin. Three judges see
 the same pairs in the same minutes: `warpsmith.compare` (both sides in turns), two `warpsmith.benchmark` results as
 `gpu_bench` compares them with its history, and the medians of pytest-benchmark, where it is installed, as its
-`--benchmark-compare-fail=median:1%` reads them.
+`--benchmark-compare-fail=median:1%` reads them. With `--device cuda` the callables are PyTorch's on a GPU, which
+pytest-benchmark cannot time.
 """
 
 from __future__ import annotations
@@ -50,6 +52,19 @@ def fills(count: int) -> int:
 WORKS: dict[str, Callable[[int], int]] = {"adds": adds, "joins": joins, "fills": fills}
 
 
+def on_cuda() -> dict[str, Callable[[int], Any]]:
+    """PyTorch's functions over as many times 8,192 elements as they are told: some 20 to 400 µs of an H200."""
+    import torch
+
+    source = torch.rand(6200 << 13, device="cuda")
+    target = torch.empty_like(source)
+
+    def over(function: Callable[..., Any]) -> Callable[[int], Any]:
+        return lambda count: function(source[: count << 13], out=target[: count << 13])
+
+    return {"adds": over(torch.neg), "joins": over(torch.sin), "fills": over(torch.erfinv)}
+
+
 def pairs_of(count: int, seed: int) -> list[tuple[str, int, int]]:
     """Work, its length and that of the other side; every second pair differs."""
     chance = random.Random(seed)
@@ -67,11 +82,12 @@ def spin() -> None:
         x = x * 3 & 0xFFFF
 
 
-def in_turns(work: str, steps: int, other: int, seconds: float) -> str:
+def in_turns(work: str, steps: int, other: int, seconds: float, device: str = "cpu") -> str:
     fn = WORKS[work]
     # The same function on both sides: only its argument may differ.
     sides = {"a": lambda: fn(steps), "b": lambda: fn(other)}
-    return str(warpsmith.compare(sides, seconds=seconds, margin=MARGIN).verdicts["b"]["verdict"])
+    judged = warpsmith.compare(sides, seconds=seconds, margin=MARGIN, device=device)
+    return str(judged.verdicts["b"]["verdict"])
 
 
 MEASURE = """
@@ -93,6 +109,21 @@ def stored(work: str, steps: int, other: int, seconds: float) -> str:
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         results.append(json.loads(done.stdout))
     return str(compare_with_base(*results, MARGIN).get("verdict", "NOT COMPARABLE"))
+
+
+def stored_on_device(made: list[tuple[str, int, int]], seconds: float) -> list[str]:
+    """All of one run, then all of the other, as a suite of today and the one that was stored are."""
+
+    def run(side: int) -> list[dict[str, Any]]:
+        measured = []
+        for pair in made:
+            fn, steps = WORKS[pair[0]], int(pair[side])
+            result = warpsmith.benchmark(lambda: fn(steps), seconds=seconds, device="cuda")
+            measured.append(result.measurement())
+        return measured
+
+    both = zip(run(1), run(2))
+    return [str(compare_with_base(a, b, MARGIN).get("verdict", "NOT COMPARABLE")) for a, b in both]
 
 
 TESTS = """
@@ -151,9 +182,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="for one comparison")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=["compare", "stored", "pytest-benchmark"])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     options = parser.parse_args()
     if not 1 <= options.pairs <= 10_000 or any(not 0 <= n <= 256 for n in options.load or []):
         parser.error("--pairs is from 1 to 10000, --load from 0 to 256")
+    on_device = options.device == "cuda"
+    if on_device:
+        WORKS.update(on_cuda())
     for load in options.load or [0]:
         others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(load)]
         for other in others:
@@ -161,18 +196,21 @@ def main() -> None:
         try:
             print(f"{load} busy processes, {options.pairs} identical and as many slowed pairs")
             made = pairs_of(options.pairs, options.seed)
-            for name, judge in (("compare", in_turns), ("stored", stored)):
+            judges: dict[str, Callable[[], list[str]]] = {
+                "compare": lambda: [in_turns(*pair, options.seconds, options.device) for pair in made],
+                "stored": lambda: (
+                    stored_on_device(made, options.seconds)
+                    if on_device
+                    else [stored(*pair, options.seconds) for pair in made]
+                ),
+                "pytest-benchmark": lambda: [] if on_device else pytest_benchmark(made, options.seconds),
+            }
+            for name, judge in judges.items():
                 if options.only not in (None, name):
                     continue
                 begun = time.perf_counter()
-                verdicts = [judge(*pair, options.seconds) for pair in made]
-                show(name, made, verdicts, (time.perf_counter() - begun) / len(made))
-            if options.only not in (None, "pytest-benchmark"):
-                continue
-            begun = time.perf_counter()
-            verdicts = pytest_benchmark(made, options.seconds)
-            if verdicts:
-                show("pytest-benchmark", made, verdicts, (time.perf_counter() - begun) / len(made))
+                if verdicts := judge():
+                    show(name, made, verdicts, (time.perf_counter() - begun) / len(made))
         finally:
             for other in others:
                 other.terminate()
