@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use warpsmith_lanes::InstructionSet;
-
 use super::address::{CheckDivisor, Clear, Coordinate, OfParameter, OfValue};
 use super::cells::{Use, cells, is_control};
 use super::memory::{
@@ -12,7 +10,9 @@ use super::memory::{
 };
 use super::place::Place;
 use super::simplify::{Code, simplify};
-use super::step::{Choose, Compile, CompilePlain, Function, MoreOfRange, Step, compiled, plain};
+use super::step::{
+    Choose, Compile, CompilePlain, Function, MoreOfRange, Step, Vectors, compiled, plain,
+};
 use super::transfer::{Add, Exchange, Load, Modify, Store};
 use super::worker::Indexed;
 use crate::instruction::{Binary, Instruction, Location, Unary, Update};
@@ -47,9 +47,9 @@ pub(crate) struct NativeCode {
 
 /// The function of a body that is generic over how a scalar is stored.
 macro_rules! stored_as {
-    ($set:expr, $ty:expr, $body:ident) => {
+    ($vectors:expr, $ty:expr, $body:ident) => {
         match $ty {
-            Scalar::F64 | Scalar::I64 | Scalar::U64 => compiled::<$body<Wide>>($set),
+            Scalar::F64 | Scalar::I64 | Scalar::U64 => compiled::<$body<Wide>>($vectors),
             Scalar::F16 => plain::<$body<HalfFloat>>(),
             Scalar::BF16 => plain::<$body<BrainFloat>>(),
             Scalar::I8 => plain::<$body<Signed8>>(),
@@ -57,7 +57,7 @@ macro_rules! stored_as {
             Scalar::U8 => plain::<$body<Unsigned8>>(),
             Scalar::U16 => plain::<$body<Unsigned16>>(),
             Scalar::Bool => plain::<$body<Truth>>(),
-            _ => compiled::<$body<Narrow>>($set),
+            _ => compiled::<$body<Narrow>>($vectors),
         }
     };
 }
@@ -74,7 +74,7 @@ struct Rows {
 struct Translator<'m> {
     module: &'m Module,
     program: &'m Program,
-    set: InstructionSet,
+    vectors: Vectors,
     /// Whether a cell's lanes that are not active are never read.
     local: Vec<bool>,
     layouts: BTreeMap<TypeId, Layout>,
@@ -84,6 +84,7 @@ struct Translator<'m> {
 impl NativeCode {
     /// Translates a program; else what it has that only the interpreter does.
     pub(crate) fn new(module: &Module, program: &Program) -> Result<Self, &'static str> {
+        let vectors = Vectors::detect().ok_or("a processor without AVX2")?;
         for instruction in &program.code {
             match instruction {
                 Instruction::Dense { .. } => return Err("dense matrices in arrays"),
@@ -96,7 +97,7 @@ impl NativeCode {
         let mut translator = Translator {
             module,
             program,
-            set: InstructionSet::widest(),
+            vectors,
             local: local_cells(&code, program),
             layouts: BTreeMap::new(),
             code: Self {
@@ -229,18 +230,18 @@ impl Translator<'_> {
 
     /// Makes steps of an instruction; false leaves it to the machine.
     fn step(&mut self, instruction: &Instruction, at: u32) -> bool {
-        let set = self.set;
+        let vectors = self.vectors;
         let (run, rows) = match *instruction {
             Instruction::Binary { op, ty, dst, a, b } => {
                 let run = match operations::is_common(ty) {
-                    true => operations::common_binary(Compile(set), op, ty),
+                    true => operations::common_binary(Compile(vectors), op, ty),
                     false => operations::small_binary(CompilePlain, op, ty),
                 };
                 let rows = self.rows(dst, a, b);
                 if divides(op, ty) {
                     let check = match is_wide(ty) {
-                        true => compiled::<CheckDivisor<u64>>(set),
-                        false => compiled::<CheckDivisor<u32>>(set),
+                        true => compiled::<CheckDivisor<u64>>(vectors),
+                        false => compiled::<CheckDivisor<u32>>(vectors),
                     };
                     self.push(check, at, rows);
                 }
@@ -248,17 +249,17 @@ impl Translator<'_> {
             }
             Instruction::Unary { op, ty, dst, a } => {
                 let run = match operations::is_common(ty) && op != Unary::BitCount {
-                    true => operations::common_unary(Compile(set), op, ty),
+                    true => operations::common_unary(Compile(vectors), op, ty),
                     false => operations::small_unary(CompilePlain, op, ty),
                 };
                 (run, self.rows(dst, a, a))
             }
             Instruction::Classify { class, ty, dst, a } => (
-                operations::classify(Compile(set), class, ty),
+                operations::classify(Compile(vectors), class, ty),
                 self.rows(dst, a, a),
             ),
             Instruction::Compare { op, ty, dst, a, b } => (
-                operations::compare(Compile(set), op, ty),
+                operations::compare(Compile(vectors), op, ty),
                 self.rows(dst, a, b),
             ),
             Instruction::Select {
@@ -269,8 +270,8 @@ impl Translator<'_> {
                 b,
             } => {
                 let run = match is_wide(ty) {
-                    true => compiled::<Choose<u64>>(set),
-                    false => compiled::<Choose<u32>>(set),
+                    true => compiled::<Choose<u64>>(vectors),
+                    false => compiled::<Choose<u32>>(vectors),
                 };
                 let rows = Rows {
                     c: self.row(cond),
@@ -285,18 +286,18 @@ impl Translator<'_> {
                     Scalar::U32
                 };
                 // Bits as bits of the same width: a copy.
-                let run = operations::common_cast(Compile(set), as_bits, as_bits);
+                let run = operations::common_cast(Compile(vectors), as_bits, as_bits);
                 (run, self.rows(dst, src, src))
             }
             Instruction::Cast { from, to, dst, src } => {
                 let run = match operations::is_common(to) {
-                    true => operations::common_cast(Compile(set), from, to),
+                    true => operations::common_cast(Compile(vectors), from, to),
                     false => operations::small_cast(CompilePlain, from, to),
                 };
                 (run, self.rows(dst, src, src))
             }
             Instruction::RangeTest { dst, range } => (
-                Some(compiled::<MoreOfRange>(set)),
+                Some(compiled::<MoreOfRange>(vectors)),
                 self.rows(dst, range, range),
             ),
             Instruction::Zero { first, count } => {
@@ -305,7 +306,7 @@ impl Translator<'_> {
                     a: count,
                     ..Rows::default()
                 };
-                (Some(compiled::<Clear>(set)), rows)
+                (Some(compiled::<Clear>(vectors)), rows)
             }
             Instruction::Tid { dst, axis, rank } => {
                 let rows = Rows {
@@ -314,7 +315,7 @@ impl Translator<'_> {
                     b: u32::from(rank),
                     c: 0,
                 };
-                (Some(compiled::<Coordinate>(set)), rows)
+                (Some(compiled::<Coordinate>(vectors)), rows)
             }
             Instruction::AddressParam {
                 param,
@@ -328,10 +329,10 @@ impl Translator<'_> {
                     ..Rows::default()
                 };
                 let run = match rank {
-                    1 => compiled::<OfParameter<1>>(set),
-                    2 => compiled::<OfParameter<2>>(set),
-                    3 => compiled::<OfParameter<3>>(set),
-                    _ => compiled::<OfParameter<4>>(set),
+                    1 => compiled::<OfParameter<1>>(vectors),
+                    2 => compiled::<OfParameter<2>>(vectors),
+                    3 => compiled::<OfParameter<3>>(vectors),
+                    _ => compiled::<OfParameter<4>>(vectors),
                 };
                 (Some(run), rows)
             }
@@ -348,8 +349,8 @@ impl Translator<'_> {
                     b: self.row(buffer),
                     c: self.row(array),
                 };
-                self.push(compiled::<OfValue>(set), at, rows);
-                let copy = operations::common_cast(Compile(set), Scalar::U32, Scalar::U32);
+                self.push(compiled::<OfValue>(vectors), at, rows);
+                let copy = operations::common_cast(Compile(vectors), Scalar::U32, Scalar::U32);
                 (copy, self.rows(buffer, array, array))
             }
             Instruction::Load { ty, dst, from } => {
@@ -361,7 +362,7 @@ impl Translator<'_> {
                     b: place,
                     ..Rows::default()
                 };
-                (Some(stored_as!(set, ty, Load)), rows)
+                (Some(stored_as!(vectors, ty, Load)), rows)
             }
             Instruction::Store { ty, src, to } => {
                 let Some(place) = self.place(&to, ty) else {
@@ -372,7 +373,7 @@ impl Translator<'_> {
                     b: place,
                     ..Rows::default()
                 };
-                (Some(stored_as!(set, ty, Store)), rows)
+                (Some(stored_as!(vectors, ty, Store)), rows)
             }
             Instruction::Atomic {
                 update,
@@ -393,10 +394,10 @@ impl Translator<'_> {
                 };
                 let adds = update == Update::Binary(Binary::Add) && !observed;
                 let run = match (update, ty) {
-                    (Update::Exchange, _) => stored_as!(set, ty, Exchange),
-                    (_, Scalar::F32) if adds => compiled::<Add<Narrow, f32>>(set),
-                    (_, Scalar::F64) if adds => compiled::<Add<Wide, f64>>(set),
-                    _ => stored_as!(set, ty, Modify),
+                    (Update::Exchange, _) => stored_as!(vectors, ty, Exchange),
+                    (_, Scalar::F32) if adds => compiled::<Add<Narrow, f32>>(vectors),
+                    (_, Scalar::F64) if adds => compiled::<Add<Wide, f64>>(vectors),
+                    _ => stored_as!(vectors, ty, Modify),
                 };
                 (Some(run), rows)
             }
@@ -416,7 +417,7 @@ impl Translator<'_> {
                     b: place,
                     c: self.row(expected),
                 };
-                (Some(stored_as!(set, ty, Modify)), rows)
+                (Some(stored_as!(vectors, ty, Modify)), rows)
             }
             _ => return false,
         };

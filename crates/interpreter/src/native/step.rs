@@ -1,11 +1,12 @@
-//! Steps: instructions as functions of rows of lanes, compiled for each instruction set.
+//! Steps: instructions as functions of rows of lanes, compiled for the machine's vectors.
 //!
 //! Invariant: the rows and entries that a step names lie inside the worker's registers and tables, because
-//! both come from one program; a step compiled for an instruction set exists only where detection found it.
+//! both come from one program; a step compiled for vectors exists only where detection found them.
 
 use std::marker::PhantomData;
 
-use warpsmith_lanes::{InstructionSet, features};
+#[cfg(target_arch = "x86_64")]
+use warpsmith_lanes::{HasAvx2, InstructionSet, features};
 
 use super::worker::Worker;
 use crate::lanes::{ALL, LANES, Word, each};
@@ -59,15 +60,36 @@ pub(super) fn plain<B: Body>() -> Function {
     portable::<B>
 }
 
-/// The function of a body, compiled for `set`: AVX2, or what every machine has. Each set more would compile
-/// every operation once more.
-pub(super) fn compiled<B: Body>(set: InstructionSet) -> Function {
-    #[cfg(target_arch = "x86_64")]
-    if set.avx2().is_some() {
-        return in_avx2::<B>;
+/// Proof that this machine has the vectors that steps are compiled for: AVX2 on x86-64, elsewhere those of
+/// every machine of the architecture. A second set would compile every operation once more, for machines
+/// that the interpreter serves as well.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vectors(#[cfg(target_arch = "x86_64")] HasAvx2);
+
+impl Vectors {
+    /// The proof, where there is one.
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            InstructionSet::widest().avx2().map(Self)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            Some(Self())
+        }
     }
-    let _ = set;
-    portable::<B>
+}
+
+/// The function of a body, compiled for vectors.
+pub(super) fn compiled<B: Body>(_: Vectors) -> Function {
+    #[cfg(target_arch = "x86_64")]
+    {
+        in_avx2::<B>
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        portable::<B>
+    }
 }
 
 /// A function that captures nothing, from its type.
@@ -271,8 +293,8 @@ impl<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static> Body for Costly2<T, U,
     }
 }
 
-/// Compiles the function that it is shown for an instruction set; nothing where there is none.
-pub(super) struct Compile(pub(super) InstructionSet);
+/// Compiles the function that it is shown for vectors; nothing where there is none.
+pub(super) struct Compile(pub(super) Vectors);
 
 /// Compiles the function that it is shown for every machine: for types that few kernels use.
 pub(super) struct CompilePlain;
@@ -317,15 +339,12 @@ impl Visitor for Compile {
     }
 }
 
-fn cheap1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(set: InstructionSet, _: F) -> Function {
-    compiled::<Cheap1<T, U, F>>(set)
+fn cheap1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(vectors: Vectors, _: F) -> Function {
+    compiled::<Cheap1<T, U, F>>(vectors)
 }
 
-fn cheap2<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static>(
-    set: InstructionSet,
-    _: F,
-) -> Function {
-    compiled::<Cheap2<T, U, F>>(set)
+fn cheap2<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static>(vectors: Vectors, _: F) -> Function {
+    compiled::<Cheap2<T, U, F>>(vectors)
 }
 
 fn plain_cheap1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(_: F) -> Function {
