@@ -4,6 +4,7 @@
 //! compared with what. Every verb about a user's kernel reads it.
 
 mod choice;
+mod cuda_source;
 mod description;
 mod document;
 mod element;
@@ -24,6 +25,7 @@ mod tune;
 mod verify;
 
 pub use choice::{Choice, choice_words};
+pub use cuda_source::read_cuda_source;
 pub use description::{
     Argument, ArgumentKind, Callable, Case, CostExpressions, Fill, Launch, Reference,
     ReferenceKind, Sizes, Source, StatedTolerance, Tunable, TunableValue, WorkloadReference,

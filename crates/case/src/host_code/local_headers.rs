@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::blank::{exported_kernels, without_host_code};
+use crate::cuda_source::read_cuda_source;
 
 /// More headers, or larger ones, are left to the compiler.
 const MOST_HEADERS: usize = 256;
@@ -28,7 +29,7 @@ pub(crate) fn local_headers(file: &Path, text: &str, folders: &[PathBuf]) -> Vec
         else {
             continue;
         };
-        let Ok(text) = fs::read_to_string(&path) else {
+        let Ok(text) = read_cuda_source(&path) else {
             continue;
         };
         open.extend(names(&text).map(|name| (folder_of(&path), name.to_owned())));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cuda_source::read_cuda_source;
 use crate::description::Launch;
 use crate::expression::Expression;
 
@@ -102,7 +103,7 @@ impl Candidate {
     pub fn text(&self) -> Result<String, String> {
         match (&self.source, &self.file) {
             (Some(source), None) => Ok(source.clone()),
-            (None, Some(file)) => fs::read_to_string(file)
+            (None, Some(file)) => read_cuda_source(file)
                 .map_err(|error| format!("cannot read `{}`: {error}", file.display())),
             _ => Err("either `source` or `file` is needed".into()),
         }

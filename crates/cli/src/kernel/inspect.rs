@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_case::{
     COUNTERS, Case, CodeLine, Counters, Scope, Source, StaticCost, TunableValue,
-    known_architectures,
+    known_architectures, read_cuda_source,
 };
 use warpsmith_device::{DeviceChoice, Nvrtc, cuda_devices};
 use warpsmith_measure::profile::helper_kernels::is_helper;
@@ -102,7 +102,7 @@ impl Inspect {
             architectures.sort_unstable();
             architectures.dedup();
         }
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = read_cuda_source(file).unwrap_or_default();
         let mut body = Body {
             case: self.case.display().to_string(),
             costs: Vec::new(),

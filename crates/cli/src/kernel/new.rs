@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures};
+use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures, read_cuda_source};
 use warpsmith_compiler::{Options, compile, kernels};
 use warpsmith_formats::{is_stdout, write_output};
 
@@ -56,14 +56,19 @@ impl New {
         let path = self.output.as_deref().unwrap_or(&default);
         let global = &output::check_outputs(global, &[("--output", Some(path))])?;
         inputs::check_file(&self.file)?;
-        let text = fs::read_to_string(&self.file)
-            .with_context(|| format!("cannot read `{}`", self.file.display()))?;
         // The case names the source by its path from the case's own folder.
         let source = relative(&self.file, path);
         let ending = self.file.extension().and_then(|ending| ending.to_str());
+        let unreadable = || format!("cannot read `{}`", self.file.display());
         let (kernel, case) = match ending {
-            Some("cu" | "cuh") => self.cuda(&text, &source)?,
-            Some("py") => self.warp(&text, &source)?,
+            Some("cu" | "cuh") => {
+                let text = read_cuda_source(&self.file).with_context(unreadable)?;
+                self.cuda(&text, &source)?
+            }
+            Some("py") => {
+                let text = fs::read_to_string(&self.file).with_context(unreadable)?;
+                self.warp(&text, &source)?
+            }
             _ => bail!(
                 "cannot tell what `{}` is: the ending must be `.cu` or `.py`",
                 self.file.display()

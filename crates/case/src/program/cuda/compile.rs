@@ -1,11 +1,11 @@
 //! A case's CUDA file to PTX or machine code, as `nvcc` would compile it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use warpsmith_device::{CompileCache, CompileOptions, Compiled, DeviceError, Nvrtc, Target};
 
 use super::include_folders::include_folders;
+use crate::cuda_source::read_cuda_source;
 use crate::description::{Case, TunableValue};
 use crate::host_code::{PRELUDE_NAME, exported_kernels, headers, local_headers, without_host_code};
 use crate::program::KernelOf;
@@ -187,7 +187,7 @@ fn with_hint(log: String) -> String {
 }
 
 pub(super) fn read(path: &Path) -> Result<String, Fault> {
-    fs::read_to_string(path).map_err(|error| Fault::Unreadable {
+    read_cuda_source(path).map_err(|error| Fault::Unreadable {
         file: path.display().to_string(),
         seen: error.to_string(),
     })

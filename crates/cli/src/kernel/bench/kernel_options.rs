@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use warpsmith_case::read_cuda_source;
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CompileCache, CompileOptions, CudaDevice, LaunchShape, Nvrtc, Target};
 use warpsmith_measure::kernel_file::{KernelArgument, KernelLaunch};
@@ -85,7 +86,8 @@ impl KernelOptions {
 
     /// Compiles a CUDA file for this GPU.
     pub(super) fn compile(&self, global: &Global, file: &str, gpu: &CudaDevice) -> Result<Job> {
-        let source = fs::read_to_string(file).with_context(|| format!("cannot read `{file}`"))?;
+        let source =
+            read_cuda_source(Path::new(file)).with_context(|| format!("cannot read `{file}`"))?;
         let nvrtc = Nvrtc::find()?;
         let mut options = CompileOptions::new(Target::Ptx(gpu.facts().sm()));
         options.flags.extend(self.flags.iter().cloned());

@@ -1,11 +1,11 @@
 //! `warpsmith compile FILE.cu`: CUDA C++ to PTX or machine code, by whichever NVRTC is here.
 
-use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use warpsmith_case::read_cuda_source;
 use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
 use warpsmith_formats::write_output;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(
     options: &CudaOptions,
 ) -> Result<Outcome> {
     let source =
-        fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        read_cuda_source(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let nvrtc = options.nvrtc()?;
     let mut settings = CompileOptions::new(options.arch);
     settings.flags.extend(options.flags.iter().cloned());
