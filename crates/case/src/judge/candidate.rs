@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cuda_source::read_cuda_source;
 use crate::description::Launch;
 use crate::expression::Expression;
+use crate::judge::fenced_answer::code_of_answer;
 
 /// A line of candidates is at most this long: source text, not data.
 const LONGEST_LINE: usize = 16 << 20;
@@ -99,12 +100,14 @@ pub enum Language {
 }
 
 impl Candidate {
-    /// The source text.
+    /// The source text, without the Markdown that models write around it.
     pub fn text(&self) -> Result<String, String> {
         match (&self.source, &self.file) {
-            (Some(source), None) => Ok(source.clone()),
-            (None, Some(file)) => read_cuda_source(file)
-                .map_err(|error| format!("cannot read `{}`: {error}", file.display())),
+            (Some(source), None) => Ok(code_of_answer(source).to_owned()),
+            (None, Some(file)) => match read_cuda_source(file) {
+                Ok(text) => Ok(code_of_answer(&text).to_owned()),
+                Err(error) => Err(format!("cannot read `{}`: {error}", file.display())),
+            },
             _ => Err("either `source` or `file` is needed".into()),
         }
     }

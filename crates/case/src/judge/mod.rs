@@ -11,6 +11,7 @@ mod bank;
 mod candidate;
 mod channel;
 mod evidence;
+mod fenced_answer;
 mod judgement;
 mod kernel_candidate;
 mod problem;
