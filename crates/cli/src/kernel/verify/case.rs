@@ -580,11 +580,16 @@ fn describe(body: &Body) -> String {
                 size.clone()
             },
             group.len().to_string(),
-            bad.map_or("right", |check| verdict_word(&check.verdict))
-                .to_owned(),
+            match bad {
+                Some(check) => verdict_word(&check.verdict),
+                None if body.verification.compared => "right",
+                None => "not compared",
+            }
+            .to_owned(),
             match share > 1e3 {
                 true => "> 1000".into(),
-                false => format!("{share:.2}"),
+                false if body.verification.compared => format!("{share:.2}"),
+                false => "-".into(),
             },
             plain.map_or("-".into(), |plain| format!("{plain:.2}")),
         ]);
@@ -594,12 +599,16 @@ fn describe(body: &Body) -> String {
         .iter()
         .filter(|check| !check.verdict.is_right())
         .count();
+    let verdict = match body.verification.compared {
+        true => format!("{} checks right, {wrong} not", checks.len() - wrong),
+        false => format!(
+            "{} checks ran, {wrong} failed, nothing to compare with",
+            checks.len()
+        ),
+    };
     let mut text = format!(
-        "{table}\nverify {}: {} checks right, {wrong} not, on {}, seed {}\n",
-        body.case,
-        checks.len() - wrong,
-        body.device,
-        body.seed
+        "{table}\nverify {}: {verdict}, on {}, seed {}\n",
+        body.case, body.device, body.seed
     );
     match &body.tolerance {
         Some(stated) => text.push_str(&format!("tolerance: stated, because {}\n", stated.because)),
