@@ -49,7 +49,7 @@ pub(crate) struct Verify {
     /// A case, a `.cu` or `.ptx` file, Python kernels, or workloads.
     ///
     /// A case (`.toml`), or a `.cu` or `.ptx` file that options describe; workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and
-    /// `source`), which are checked against the interpreter.
+    /// `source`, or pairs of `corpus generate --as jsonl`), which are checked against the interpreter.
     #[arg(required_unless_present = "all")]
     workloads: Vec<String>,
     /// Verify every workload.

@@ -42,12 +42,13 @@ struct Row {
     parity: KernelParity,
 }
 
-/// One kernel to verify.
+/// One kernel to verify; a pair of a data set is one too.
 #[derive(Deserialize)]
 pub(super) struct Job {
     pub(super) id: String,
+    #[serde(alias = "python")]
     source: String,
-    #[serde(default)]
+    #[serde(default, alias = "kernel_name")]
     pub(super) kernel: Option<String>,
     #[serde(default)]
     pub(super) tier: Option<String>,
