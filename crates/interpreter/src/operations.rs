@@ -40,7 +40,7 @@ macro_rules! float_operations {
                 Binary::Sub => v.cheap2::<$t, $t>(move |a, b| round(a - b)),
                 Binary::Mul => v.cheap2::<$t, $t>(move |a, b| round(a * b)),
                 Binary::Div => v.cheap2::<$t, $t>(move |a, b| round(a / b)),
-                Binary::FloorDiv => v.costly2::<$t, $t>(move |a, b| round((a / b).floor())),
+                Binary::FloorDiv => v.cheap2::<$t, $t>(move |a, b| round((a / b).floor())),
                 Binary::Mod => v.costly2::<$t, $t>(move |a, b| round(a % b)),
                 Binary::Min => v.cheap2::<$t, $t>(<$t>::min),
                 Binary::Max => v.cheap2::<$t, $t>(<$t>::max),
@@ -88,12 +88,12 @@ macro_rules! float_operations {
                 Unary::ErfcInv => {
                     v.costly1::<$t, $t>(move |x| round(special::erfcinv(f64::from(x)) as $t))
                 }
-                Unary::Floor => v.costly1::<$t, $t>(<$t>::floor),
-                Unary::Ceil => v.costly1::<$t, $t>(<$t>::ceil),
+                Unary::Floor => v.cheap1::<$t, $t>(<$t>::floor),
+                Unary::Ceil => v.cheap1::<$t, $t>(<$t>::ceil),
                 Unary::Round => v.costly1::<$t, $t>(move |x| round(x.round())),
-                Unary::Rint => v.costly1::<$t, $t>(<$t>::round_ties_even),
-                Unary::Trunc => v.costly1::<$t, $t>(<$t>::trunc),
-                Unary::Frac => v.costly1::<$t, $t>(move |x| round(x - x.trunc())),
+                Unary::Rint => v.cheap1::<$t, $t>(<$t>::round_ties_even),
+                Unary::Trunc => v.cheap1::<$t, $t>(<$t>::trunc),
+                Unary::Frac => v.cheap1::<$t, $t>(move |x| round(x - x.trunc())),
                 // The front end gives these to integers only.
                 Unary::Invert | Unary::BitCount | Unary::Pcg => v.nothing(),
             }

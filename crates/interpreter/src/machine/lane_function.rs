@@ -159,19 +159,9 @@ impl Machine<'_> {
                 let found = column.and_then(|column| column.get(usize::try_from(element).ok()?));
                 found.is_some_and(|found| less(ty, found, wanted))
             };
-            let size = field(array.at(ARRAY_SHAPE));
-            // The last element of the range where all are less.
-            let last = field(end).min(size).saturating_sub(1);
-            let (mut low, mut high) = (field(begin).max(0), last);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if is_less(middle) {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            self.put(dst, Scalar::I32, lane, u64::from(low.cast_unsigned()));
+            let end = field(end).min(field(array.at(ARRAY_SHAPE)));
+            let found = first_not_less(field(begin), end, is_less);
+            self.put(dst, Scalar::I32, lane, u64::from(found.cast_unsigned()));
         }
     }
 
@@ -201,7 +191,22 @@ impl Machine<'_> {
     }
 }
 
-fn less(ty: Scalar, a: u64, b: u64) -> bool {
+/// The first index from `begin` on, before `end`, that is not less; the last of them where all are.
+#[inline]
+pub(crate) fn first_not_less(begin: i32, end: i32, is_less: impl Fn(i32) -> bool) -> i32 {
+    let (mut low, mut high) = (begin.max(0), end.saturating_sub(1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_less(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+pub(crate) fn less(ty: Scalar, a: u64, b: u64) -> bool {
     match ty {
         Scalar::F32 | Scalar::F16 | Scalar::BF16 | Scalar::F64 => number(ty, a) < number(ty, b),
         Scalar::I64 => (a as i64) < b as i64,

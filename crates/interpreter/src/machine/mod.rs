@@ -9,4 +9,5 @@ mod run;
 
 pub(super) use control::Machine;
 pub(super) use dense::{DenseCall, DenseKind};
+pub(super) use lane_function::{first_not_less, less};
 pub(super) use memory_access::updated;

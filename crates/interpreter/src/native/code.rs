@@ -9,6 +9,7 @@ use super::memory::{
     BrainFloat, HalfFloat, Narrow, Signed8, Signed16, Truth, Unsigned8, Unsigned16, Wide,
 };
 use super::place::Place;
+use super::search::FirstNotLess;
 use super::simplify::{Code, simplify};
 use super::step::{
     Choose, Compile, CompilePlain, Function, MoreOfRange, Step, Vectors, compiled, plain,
@@ -88,7 +89,6 @@ impl NativeCode {
         for instruction in &program.code {
             match instruction {
                 Instruction::Dense { .. } => return Err("dense matrices in arrays"),
-                Instruction::LowerBound { .. } => return Err("searches in sorted arrays"),
                 Instruction::Allocate { .. } => return Err("arrays of a thread's own"),
                 _ => {}
             }
@@ -400,6 +400,13 @@ impl Translator<'_> {
                     _ => stored_as!(vectors, ty, Modify),
                 };
                 (Some(run), rows)
+            }
+            Instruction::LowerBound { dst, .. } => {
+                let rows = Rows {
+                    dst: self.row(dst),
+                    ..Rows::default()
+                };
+                (Some(plain::<FirstNotLess>()), rows)
             }
             Instruction::CompareExchange {
                 ty,

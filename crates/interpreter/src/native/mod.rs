@@ -20,6 +20,7 @@ mod code;
 mod launch;
 mod memory;
 mod place;
+mod search;
 mod simplify;
 mod step;
 mod transfer;
