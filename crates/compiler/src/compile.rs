@@ -275,6 +275,7 @@ impl Compiler {
             source: &self.source,
             text: &self.text,
             modules: &self.modules,
+            known: Vec::new(),
         };
         self.scope
             .collect(&mut tables, &options.suffix, library_body)?;

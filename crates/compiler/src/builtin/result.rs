@@ -352,14 +352,10 @@ pub(crate) fn result_type(
             ) if inner == other_inner && scalar == other => one(matrix(types, rows, cols, scalar)),
             _ => fail("K008", "the sizes or scalar types do not fit"),
         },
-        Rule::StaticLength => Ok(Outcome::Constant(match types.get(args[0]) {
-            Type::Vector { length, .. } => i64::from(length),
-            Type::Matrix { rows, .. } => i64::from(rows),
-            Type::Quat(_) => 4,
-            Type::Transform(_) => 7,
-            Type::Tuple(index) => types.tuple_parts(index).len() as i64,
-            _ => return fail("K016", "a value of fixed size is expected"),
-        })),
+        Rule::StaticLength => match types.fixed_length(args[0]) {
+            Some(length) => Ok(Outcome::Constant(i64::from(length))),
+            None => fail("K016", "a value of fixed size is expected"),
+        },
         Rule::Removed => fail("K021", "this overload was taken out of the language"),
         Rule::VoxelElement => match types.array_parts(args[3]) {
             Some((element, _)) if types.equal(element, args[4]) => one(element),

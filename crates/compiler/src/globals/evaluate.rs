@@ -4,7 +4,7 @@ use super::arithmetic::{arithmetic, compare, elementwise};
 use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
 use crate::builtin::BUILTINS;
-use crate::ir::{Constant, Number};
+use crate::ir::{Comparison, Constant, Number};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use crate::types::{Scalar, Type, TypeId};
 
@@ -12,6 +12,9 @@ const OPAQUE: Global = Global::Opaque("an expression that only Python can evalua
 
 /// The value of a module-level expression; [`Global::Opaque`] where it cannot be worked out.
 pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
+    if let Some((_, value)) = tables.known.iter().find(|(known, _)| *known == expr) {
+        return *value;
+    }
     match tables.tree.expr(expr).kind {
         ExprKind::Int(value) => Global::Value(Constant::Number(Number::Int(value))),
         ExprKind::Float(value) => Global::Value(Constant::Number(Number::Float(value))),
@@ -27,19 +30,23 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             let right = evaluate(scope, tables, right);
             binary(scope, tables, op, left, right)
         }
-        ExprKind::Compare(operands, first) if operands.len == 2 => {
-            let CompareOp::Known(comparison) = tables.tree.compares[first as usize] else {
-                return OPAQUE;
-            };
-            let [left, right] = [0, 1]
-                .map(|at| tables.tree.expr_lists[operands.start as usize + at])
-                .map(|operand| evaluate(scope, tables, operand));
-            match (left, right) {
-                (Global::Value(Constant::Number(left)), Global::Value(Constant::Number(right))) => {
-                    Global::Value(Constant::Bool(compare(comparison, left, right)))
+        ExprKind::Compare(operands, first) => comparison(scope, tables, operands, first),
+        ExprKind::BoolOp { and, values } => {
+            let mut value = OPAQUE;
+            for at in values.start..values.start + values.len {
+                let operand = tables.tree.expr_lists[at as usize];
+                value = evaluate(scope, tables, operand);
+                match value {
+                    Global::Value(constant) if constant.truth().is_some() => {
+                        // The first that decides is the value; those after it are not looked at.
+                        if constant.truth() == Some(!and) {
+                            break;
+                        }
+                    }
+                    _ => return OPAQUE,
                 }
-                _ => OPAQUE,
             }
+            value
         }
         ExprKind::IfElse { test, body, orelse } => match evaluate(scope, tables, test) {
             Global::Value(constant) => match constant.truth() {
@@ -60,6 +67,38 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         },
         _ => OPAQUE,
     }
+}
+
+/// A chain of comparisons, each of two neighbours.
+fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first: u32) -> Global {
+    let mut values = Vec::with_capacity(operands.len as usize);
+    for at in operands.start..operands.start + operands.len {
+        let operand = tables.tree.expr_lists[at as usize];
+        match evaluate(scope, tables, operand) {
+            Global::Value(constant) => values.push(constant),
+            _ => return OPAQUE,
+        }
+    }
+    let mut holds = true;
+    for (at, pair) in values.windows(2).enumerate() {
+        let CompareOp::Known(op) = tables.tree.compares[first as usize + at] else {
+            return OPAQUE;
+        };
+        let number = |constant: Constant| match constant {
+            Constant::Number(number) => Some(number),
+            Constant::Bool(value) => Some(Number::Int(i128::from(value))),
+            _ => None,
+        };
+        holds &= match (pair[0], pair[1], op) {
+            (Constant::Str(left), Constant::Str(right), Comparison::Equal) => left == right,
+            (Constant::Str(left), Constant::Str(right), Comparison::NotEqual) => left != right,
+            (left, right, _) => match (number(left), number(right)) {
+                (Some(left), Some(right)) => compare(op, left, right),
+                _ => return OPAQUE,
+            },
+        };
+    }
+    Global::Value(Constant::Bool(holds))
 }
 
 /// What an operator makes of two values.
@@ -241,6 +280,15 @@ fn python_function(
     func: ExprId,
     values: &[Global],
 ) -> Option<Global> {
+    if let ([Global::Value(Constant::Compound { ty, .. })], ExprKind::Name(name)) =
+        (values, tables.tree.expr(func).kind)
+    {
+        let is_len = tables.names.get(name) == "len" && scope.get(name).is_none();
+        let length = tables.types.fixed_length(*ty).filter(|_| is_len)?;
+        return Some(Global::Value(Constant::Number(Number::Int(i128::from(
+            length,
+        )))));
+    }
     let mut numbers = [0.0; 2];
     let mut integers = [None; 2];
     if values.is_empty() || values.len() > 2 {

@@ -23,7 +23,10 @@ mod warp_names;
 pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
 };
+pub(crate) use evaluate::evaluate;
 pub use project::{ModuleText, Modules, Place};
 pub(crate) use project::{ProjectModule, imported};
 pub(crate) use rounding::round_to;
-pub(crate) use value::{Global, PythonModule, Scope, Tables, attribute, fallback, resolve_path};
+pub(crate) use value::{
+    Global, Known, PythonModule, Scope, Tables, attribute, fallback, resolve_path,
+};

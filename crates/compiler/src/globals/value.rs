@@ -84,6 +84,8 @@ pub(crate) struct Scope {
     /// What `wp.config` says.
     pub(crate) config: ModuleOptions,
     pub(crate) elements: Vec<Number>,
+    /// Names that stood for something else before.
+    rebound: Vec<Name>,
 }
 
 /// How much a scope held at some time.
@@ -130,6 +132,12 @@ impl Scope {
         self.options = ModuleOptions::default();
         self.config = ModuleOptions::default();
         self.elements.clear();
+        self.rebound.clear();
+    }
+
+    /// Whether a name has stood for different things.
+    pub(crate) fn is_rebound(&self, name: Name) -> bool {
+        self.rebound.contains(&name)
     }
 
     pub(crate) fn set(&mut self, name: Name, value: Global) {
@@ -138,8 +146,10 @@ impl Scope {
             table.values.resize(name.index() + 1, None);
         }
         let slot = &mut table.values[name.index()];
-        if slot.is_none() {
-            table.known.push(name);
+        match slot {
+            None => table.known.push(name),
+            Some(before) if *before != value => self.rebound.push(name),
+            Some(_) => {}
         }
         *slot = Some(value);
     }
@@ -239,7 +249,12 @@ pub(crate) struct Tables<'a> {
     pub(crate) text: &'a str,
     /// The project's modules; the first is the one that is compiled.
     pub(crate) modules: &'a [ProjectModule],
+    /// What parts of the expression at hand stand for, where only the kernel around it knows.
+    pub(crate) known: Known,
 }
+
+/// Expressions that are worked out already.
+pub(crate) type Known = Vec<(ExprId, Global)>;
 
 /// What a dotted path stands for at module level: its root by `root`, then attribute by attribute. `None`
 /// if the expression is no path, or leads nowhere.

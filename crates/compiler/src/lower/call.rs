@@ -42,10 +42,14 @@ impl Body<'_, '_> {
         expects: Option<usize>,
     ) -> Res<Value> {
         let node = self.shared.tree.expr(func);
-        if let Some(Global::WarpCallable(name)) = self.static_path(func)
-            && self.shared.names.get(name) == "address_of"
-        {
-            return self.address_of(args, keywords);
+        match self.static_path(func) {
+            Some(Global::WarpCallable(name)) if self.shared.names.get(name) == "address_of" => {
+                return self.address_of(args, keywords);
+            }
+            Some(Global::Builtin(index)) if BUILTINS[usize::from(index)].name == "static" => {
+                return self.static_value(args, keywords);
+            }
+            _ => {}
         }
         let target = self
             .callee(func)

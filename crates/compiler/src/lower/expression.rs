@@ -137,10 +137,11 @@ impl Body<'_, '_> {
                 _ => None,
             };
             if let Some(number) = negated {
-                let literal = matches!(
-                    self.shared.tree.expr(operand).kind,
-                    ExprKind::Int(_) | ExprKind::Float(_)
-                );
+                let literal = match self.shared.tree.expr(operand).kind {
+                    ExprKind::Int(_) | ExprKind::Float(_) => true,
+                    ExprKind::Call { .. } => self.is_static_literal(operand),
+                    _ => false,
+                };
                 let constant = Constant::Number(number);
                 if literal {
                     self.vars[arg.index()].constant = Some(constant);

@@ -19,6 +19,7 @@ mod gradient;
 mod loops;
 mod rigid_constructor;
 mod slot;
+mod static_expression;
 mod subscript;
 mod symbols;
 mod tile;

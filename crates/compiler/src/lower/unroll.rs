@@ -29,7 +29,7 @@ enum Bound {
 const MAX_OPS: usize = 2_000_000;
 
 impl Body<'_, '_> {
-    pub(super) fn plan_loop(&mut self, iter: ExprId, body: List) -> Res<Plan> {
+    pub(super) fn plan_loop(&mut self, target: ExprId, iter: ExprId, body: List) -> Res<Plan> {
         let ExprKind::Call { func, args, .. } = self.shared.tree.expr(iter).kind else {
             return Ok(Plan::Evaluate);
         };
@@ -61,6 +61,14 @@ impl Body<'_, '_> {
                 return fail("K005", "the step of a range is 0");
             }
             let count = range_len(start, stop, step);
+            if let ExprKind::Name(name) = self.shared.tree.expr(target).kind
+                && self.has_static_of(body, name)
+            {
+                if self.contains(body, &|kind| matches!(kind, StmtKind::Break)) {
+                    return fail("K021", "`break` in a loop that `wp.static` unrolls");
+                }
+                return Ok(Plan::Unroll { start, step, count });
+            }
             if count > self.shared.max_unroll.max(0) as u64 {
                 self.long_constant_loop = true;
             } else if !self.contains(body, &|kind| matches!(kind, StmtKind::Break)) {
@@ -99,6 +107,9 @@ impl Body<'_, '_> {
                 }
             }
             _ => {}
+        }
+        if let Some((args, keywords)) = self.static_call(expr) {
+            return number(self.static_bound(args, keywords)?);
         }
         let known = match self.static_path(expr) {
             Some(Global::Value(constant)) => Some(constant),

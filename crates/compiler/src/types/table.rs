@@ -390,6 +390,18 @@ impl TypeTable {
         &self.structs[id.index()]
     }
 
+    /// The length of a value whose type says it.
+    pub(crate) fn fixed_length(&self, ty: TypeId) -> Option<u32> {
+        Some(match self.get(ty) {
+            Type::Vector { length, .. } => length,
+            Type::Matrix { rows, .. } => rows,
+            Type::Quat(_) => 4,
+            Type::Transform(_) => 7,
+            Type::Tuple(index) => self.tuple_parts(index).len() as u32,
+            _ => return None,
+        })
+    }
+
     /// The parts of a tuple.
     pub fn tuple_parts(&self, index: u32) -> &[TypeId] {
         &self.tuples[index as usize]
