@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How near `warpsmith tune` comes to the best of a space, and in which share of the time that all of it takes.
 
-    python3 tune.py [--runs 30] [--size 1024] [--warpsmith PROGRAM]
+    python3 tune.py [--runs 30] [--whole 3] [--size 1024] [--share SHARE] [--warpsmith PROGRAM]
 
-A tiled matrix product with 213 choices of its tunables is measured whole three times and searched `--runs`
-times, each with an empty cache of compiled kernels and without the driver's own. Needs `warpsmith` on the path, a GPU, NVRTC, and a Python
-with NumPy for the reference. Ends with 0 where all but a fifteenth of the searches end within 2 % of the best
-and take at most a quarter of the time.
+A tiled matrix product with 213 choices of its tunables is measured whole `--whole` times and searched `--runs`
+times, each with an empty cache of compiled kernels and without the driver's own. Needs `warpsmith` on the path,
+a GPU, NVRTC, and a Python with NumPy for the reference. Ends with 0 where all but a fifteenth of the searches end
+within 2 % of the best and take at most a quarter of the time. `taskset -c 0,1` shows it on two cores.
 """
 
 import argparse
@@ -45,7 +45,9 @@ def show(name, winner):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--whole", type=int, default=3)
     parser.add_argument("--size", type=int, default=1024)
+    parser.add_argument("--share")
     parser.add_argument("--warpsmith", default="warpsmith")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -55,8 +57,9 @@ def main():
         case.write_text(case.read_text().replace("n = [1024]", f"n = [{options.size}]"))
         # The first fills what the driver and the system keep.
         tune(options.warpsmith, folder, "--seed", "0")
-        whole = [tune(options.warpsmith, folder, "--share", "1") for _ in range(3)]
-        searches = [tune(options.warpsmith, folder, "--seed", str(1 + run)) for run in range(options.runs)]
+        whole = [tune(options.warpsmith, folder, "--share", "1") for _ in range(options.whole)]
+        share = ["--share", options.share] if options.share else []
+        searches = [tune(options.warpsmith, folder, "--seed", str(1 + run), *share) for run in range(options.runs)]
     for winner in whole:
         show("whole", winner)
     show("first search", searches[0])
