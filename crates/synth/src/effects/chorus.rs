@@ -1,8 +1,8 @@
 //! The pads' chorus: each side beside itself, a hundredth of a second late and wandering.
 
 use super::line::Line;
-use super::sweep::Sweep;
-use crate::sound::{Lane, QUANTUM};
+use super::sweep::{Sweep, Sweeps};
+use crate::sound::{Lane, MOMENTS, QUANTUM};
 
 /// Seconds that the copy is late at least, and by how much that wanders.
 const LATE_SECONDS: f64 = 0.009;
@@ -28,7 +28,7 @@ pub(crate) fn sweeps(sample_rate: u32) -> [Sweep; 2] {
 #[derive(Debug)]
 pub(crate) struct Chorus {
     lines: [Line<QUANTUM>; 2],
-    sweeps: [Sweep; 2],
+    sweeps: Sweeps<2>,
     late: usize,
 }
 
@@ -56,7 +56,7 @@ impl Chorus {
         let longest = late + (WANDER_SECONDS * f64::from(sample_rate)) as usize + 2;
         Self {
             lines: [Line::new(longest), Line::new(longest)],
-            sweeps: sweeps(sample_rate),
+            sweeps: Sweeps::new(sweeps(sample_rate)),
             late,
         }
     }
@@ -65,15 +65,17 @@ impl Chorus {
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // plain loops become vector loops
     pub(crate) fn run(&mut self, quantum: u64, lanes: &mut [Lane; 2]) {
+        let paths = self.sweeps.over(quantum);
         for side in 0..2 {
-            let (whole, share, slope) = self.sweeps[side].over(quantum);
+            let whole = paths.whole[side] as usize;
+            let (share, slope) = (paths.share[side], paths.slope[side]);
             let line = &mut self.lines[side];
             let mut wet = [0.0; QUANTUM];
             {
                 let now = line.read(self.late + whole);
                 let before = line.read(self.late + whole + 1);
                 for j in 0..QUANTUM {
-                    wet[j] = now[j] + (share + slope * j as f32) * (before[j] - now[j]);
+                    wet[j] = now[j] + (share + slope * MOMENTS.0[j]) * (before[j] - now[j]);
                 }
             }
             line.write(&lanes[side]);

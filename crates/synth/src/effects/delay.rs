@@ -4,8 +4,8 @@
 //! with 60 beats a minute every G was 8 dB louder than its neighbours.
 
 use super::half_band::{BLOCK, Block};
-use super::packed_line::PackedLine;
-use super::sweep::Sweep;
+use super::packed_line::{PackedLine, between};
+use super::sweep::{Sweep, Sweeps};
 
 /// The longest delay in seconds; longer ones are halved.
 const LONGEST_SECONDS: f64 = 0.5;
@@ -43,7 +43,7 @@ pub(crate) fn sweeps(sample_rate: u32) -> [Sweep; 2] {
 #[derive(Debug)]
 pub(crate) struct Delay {
     line: PackedLine,
-    sweeps: [Sweep; 2],
+    sweeps: Sweeps<2>,
     samples: usize,
     /// The time that is faded to, and blocks of the fade that are done.
     next: Option<(usize, u32)>,
@@ -76,7 +76,7 @@ impl Delay {
         let longest = ((LONGEST_SECONDS + WANDER_SECONDS) * f64::from(sample_rate)) as usize;
         Self {
             line: PackedLine::new(longest + 3),
-            sweeps: sweeps(sample_rate),
+            sweeps: Sweeps::new(sweeps(sample_rate)),
             samples: delay_samples(bpm, sample_rate),
             next: None,
             last: 0.0,
@@ -94,15 +94,15 @@ impl Delay {
     /// Both taps of one delay time.
     #[inline(always)]
     fn taps(&self, number: u64, samples: usize) -> [Block; 2] {
+        let paths = self.sweeps.over(number);
         let agos = [samples, right_samples(samples)];
-        std::array::from_fn(|tap| {
-            let (whole, share, slope) = self.sweeps[tap].over(number);
-            let window = self.line.window(agos[tap] + whole);
-            std::array::from_fn(|j| {
-                let (now, before) = (window.at(j + 1), window.at(j));
-                now + (share + slope * j as f32) * (before - now)
-            })
-        })
+        // Both windows first: a window is read from between where it is written.
+        let window = |tap: usize| self.line.window(agos[tap] + paths.whole[tap] as usize);
+        let (left, right) = (window(0), window(1));
+        [
+            between(&left, paths.share[0], paths.slope[0]),
+            between(&right, paths.share[1], paths.slope[1]),
+        ]
     }
 
     /// Takes the block of this number in and gives what comes out left and right.

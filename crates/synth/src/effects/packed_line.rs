@@ -8,6 +8,7 @@
 
 use super::half_band::{BLOCK, Block};
 use crate::sound::swell::ROUNDER;
+use crate::sound::{Aligned, MOMENTS};
 
 /// Numbers from the middle to either end.
 const STEPS: f32 = 32_767.0;
@@ -43,25 +44,32 @@ impl Clone for PackedLine {
     }
 }
 
-/// What stood in a line: a block, and the sample before it.
-#[derive(Clone, Copy)]
-pub(crate) struct Window<'a> {
-    numbers: &'a [i16; BLOCK + 1],
-    /// Of the block in which the window begins, and of the one after it.
-    steps: [f32; 2],
-    /// Samples of the first one.
-    before: u32,
+/// What stood in a line: the sample before a block, and the block.
+pub(crate) type Window = [f32; BLOCK + 1];
+
+/// The block between the samples of a window: each with its share of the sample before it, which
+/// grows by `slope` with a sample.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // plain loops become vector loops
+pub(crate) fn between(window: &Window, share: f32, slope: f32) -> Block {
+    let mut block = [0.0; BLOCK];
+    for j in 0..BLOCK {
+        let (now, before) = (window[j + 1], window[j]);
+        block[j] = now + (share + slope * MOMENTS.0[j]) * (before - now);
+    }
+    block
 }
 
-impl Window<'_> {
-    /// The sample at `index`, 0 to [`BLOCK`]; 0 is the one before the block.
-    #[inline(always)]
-    pub(crate) fn at(&self, index: usize) -> f32 {
-        let [first, second] = self.steps;
-        let is_first = (index as u32) < self.before;
-        f32::from(self.numbers[index]) * if is_first { first } else { second }
+/// The numbers 0 to 31 in 32 bits: a vector holds sixteen.
+static PLACES: Aligned<[i32; BLOCK]> = {
+    let mut places = [0; BLOCK];
+    let mut j = 0;
+    while j < BLOCK {
+        places[j] = j as i32;
+        j += 1;
     }
-}
+    Aligned(places)
+};
 
 impl PackedLine {
     /// A silent line from which samples up to `longest` ago can be read.
@@ -77,21 +85,28 @@ impl PackedLine {
     /// The block of `ago` samples ago and the sample before it; `ago` is [`BLOCK`] to one less than
     /// the longest.
     #[inline(always)]
-    pub(crate) fn window(&self, ago: usize) -> Window<'_> {
+    #[allow(clippy::needless_range_loop)] // plain loops become vector loops
+    pub(crate) fn window(&self, ago: usize) -> Window {
         let count = self.steps.len();
         let back = (ago + 1).div_ceil(BLOCK);
         let inside = back * BLOCK - (ago + 1);
         let turned = |at: usize| if at < count { at } else { at - count };
         let first = turned(self.next + count - back);
         let place = first * BLOCK + inside;
-        Window {
-            // Whoever asks for what is not there gets silence; there is no way to ask for it.
-            numbers: self.numbers[place..]
-                .first_chunk()
-                .unwrap_or(&[0; BLOCK + 1]),
-            steps: [self.steps[first], self.steps[turned(first + 1)]],
-            before: (BLOCK - inside) as u32,
+        // Whoever asks for what is not there gets silence; there is no way to ask for it.
+        let numbers: &[i16; BLOCK + 1] = self.numbers[place..]
+            .first_chunk()
+            .unwrap_or(&[0; BLOCK + 1]);
+        // Of the block in which the window begins, and of the one after it.
+        let steps = [self.steps[first], self.steps[turned(first + 1)]];
+        let of_first = (BLOCK - inside) as i32;
+        let mut window = [0.0; BLOCK + 1];
+        for j in 0..BLOCK {
+            let is_first = PLACES.0[j] < of_first;
+            window[j] = f32::from(numbers[j]) * if is_first { steps[0] } else { steps[1] };
         }
+        window[BLOCK] = f32::from(numbers[BLOCK]) * steps[1];
+        window
     }
 
     /// Writes the next block.
@@ -141,13 +156,14 @@ mod tests {
                     for j in 0..=BLOCK {
                         let position = (first + j).checked_sub(ago + 1);
                         let expected = position.map_or(0.0, |position| position as f32 + 1.0);
-                        let error = (window.at(j) - expected).abs();
+                        let error = (window[j] - expected).abs();
                         // Half a step of a block's peak.
                         let most = (expected + BLOCK as f32) / STEPS / 2.0 + f32::EPSILON;
                         assert!(error <= most, "{longest}, {ago} before {first}: {error}");
                     }
                 }
-                line.write(&std::array::from_fn(|j| (first + j) as f32 + 1.0));
+                let block = std::array::from_fn(|j| (first + j) as f32 + 1.0);
+                line.write(&block);
             }
         }
     }
@@ -158,8 +174,7 @@ mod tests {
         for value in [0.0, -0.0, 1e-30, f32::NAN, f32::INFINITY] {
             line.write(&[value; BLOCK]);
             line.write(&[value; BLOCK]);
-            let window = line.window(BLOCK);
-            assert!((0..=BLOCK).all(|j| window.at(j) == 0.0), "{value}");
+            assert_eq!(line.window(BLOCK), [0.0; BLOCK + 1], "{value}");
         }
     }
 }

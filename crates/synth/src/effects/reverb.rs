@@ -7,8 +7,8 @@
 
 use super::early::Early;
 use super::half_band::{BLOCK, Block};
-use super::packed_line::PackedLine;
-use super::sweep::Sweep;
+use super::packed_line::{PackedLine, between};
+use super::sweep::{Sweep, Sweeps};
 use crate::sound::Aligned;
 
 /// Number of lines.
@@ -59,7 +59,7 @@ pub(crate) struct Reverb {
     early: Early,
     lines: [PackedLine; LINES],
     lengths: [usize; LINES],
-    sweeps: [Sweep; LINES],
+    sweeps: Sweeps<LINES>,
     gains: [f32; LINES],
     space: f64,
     sample_rate: u32,
@@ -94,17 +94,17 @@ impl Clone for Reverb {
 
 /// Sums and differences of lines that are `distance` apart.
 #[inline(always)]
-fn butterflies(bank: [f32; LINES], distance: usize) -> [f32; LINES] {
-    let mut mixed = bank;
+fn butterflies(bank: &mut [Block; LINES], distance: usize) {
     for line in 0..LINES {
-        let (low, high) = (bank[line & !distance], bank[line | distance]);
-        mixed[line] = if line & distance == 0 {
-            low + high
-        } else {
-            low - high
-        };
+        if line & distance != 0 {
+            continue;
+        }
+        let (low, high) = (bank[line], bank[line | distance]);
+        for j in 0..BLOCK {
+            bank[line][j] = low[j] + high[j];
+            bank[line | distance][j] = low[j] - high[j];
+        }
     }
-    mixed
 }
 
 impl Reverb {
@@ -116,7 +116,7 @@ impl Reverb {
             // The neighbour in time lies up to two samples further back.
             lines: lengths.map(|length| PackedLine::new(length + wander + 3)),
             lengths,
-            sweeps: sweeps(sample_rate),
+            sweeps: Sweeps::new(sweeps(sample_rate)),
             gains: gains(space, sample_rate),
             space,
             sample_rate,
@@ -132,35 +132,36 @@ impl Reverb {
             self.gains = gains(space, self.sample_rate);
             self.space = space;
         }
-        let mut heard = Aligned([[0.0; BLOCK]; LINES]);
-        let paths = self.sweeps.map(|sweep| sweep.over(number));
+        let paths = self.sweeps.over(number);
+        // All windows first: a window is read from between where it is written.
+        let mut windows = Aligned([[0.0; BLOCK + 1]; LINES]);
         for line in 0..LINES {
-            let (whole, share, slope) = paths[line];
-            let window = self.lines[line].window(self.lengths[line] + whole);
-            for j in 0..BLOCK {
-                let (now, before) = (window.at(j + 1), window.at(j));
-                heard.0[line][j] = now + (share + slope * j as f32) * (before - now);
-            }
+            let ago = self.lengths[line] + paths.whole[line] as usize;
+            windows.0[line] = self.lines[line].window(ago);
         }
+        let mut bank = Aligned([[0.0; BLOCK]; LINES]);
         let mut output = [[0.0; BLOCK]; 2];
-        let mut back = Aligned([[0.0; BLOCK]; LINES]);
-        for j in 0..BLOCK {
-            let (mut bank, mut answers) = ([0.0; LINES], [0.0; 2]);
-            for line in 0..LINES {
-                let heard = heard.0[line][j];
-                answers[line % 2] += SIGNS[line] * heard;
-                bank[line] = self.gains[line] * NORMAL * heard;
-            }
-            let mixed = butterflies(butterflies(butterflies(bank, 1), 2), 4);
-            for line in 0..LINES {
-                back.0[line][j] = mixed[line] + input[line % 2][j];
-            }
-            for side in 0..2 {
-                output[side][j] = OUT * answers[side];
+        for line in 0..LINES {
+            let heard = between(&windows.0[line], paths.share[line], paths.slope[line]);
+            let gain = self.gains[line] * NORMAL;
+            for j in 0..BLOCK {
+                output[line % 2][j] += SIGNS[line] * heard[j];
+                bank.0[line][j] = gain * heard[j];
             }
         }
+        for distance in [1, 2, 4] {
+            butterflies(&mut bank.0, distance);
+        }
         for line in 0..LINES {
-            self.lines[line].write(&back.0[line]);
+            for j in 0..BLOCK {
+                bank.0[line][j] += input[line % 2][j];
+            }
+            self.lines[line].write(&bank.0[line]);
+        }
+        for side in 0..2 {
+            for j in 0..BLOCK {
+                output[side][j] *= OUT;
+            }
         }
         self.early.run(input, &mut output);
         output

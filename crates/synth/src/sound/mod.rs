@@ -26,3 +26,14 @@ pub(crate) type Lane = [f32; QUANTUM];
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Aligned<T>(pub(crate) T);
+
+/// The numbers 0 to 63: conversions of 64-bit counters would cost as much as what they are used for.
+pub(crate) static MOMENTS: Aligned<Lane> = {
+    let mut moments = [0.0; QUANTUM];
+    let mut j = 0;
+    while j < QUANTUM {
+        moments[j] = j as f32;
+        j += 1;
+    }
+    Aligned(moments)
+};

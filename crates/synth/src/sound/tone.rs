@@ -10,7 +10,7 @@ use super::instrument::{Layer, pan_gains};
 use super::oscillator::{Saw, phase_step, saw, sine};
 use super::technique::{EnvelopeRate, Techniques};
 use super::variant::Wave;
-use super::{Aligned, Lane, QUANTUM};
+use super::{Aligned, Lane, MOMENTS, QUANTUM};
 use crate::note::{Formulas, Note, Voice};
 
 /// `velocity · envelope(k) · (base + depth·sin(step·k))`.
@@ -324,17 +324,6 @@ impl Tone {
         }
     }
 }
-
-/// The numbers 0 to 63: conversions of 64-bit counters would cost as much as the cubic.
-static MOMENTS: Aligned<Lane> = {
-    let mut moments = [0.0; QUANTUM];
-    let mut j = 0;
-    while j < QUANTUM {
-        moments[j] = j as f32;
-        j += 1;
-    }
-    Aligned(moments)
-};
 
 /// The phases of a quantum, exact to 2⁻³² turns: the high half of the phase, and the bits below it
 /// that can carry into it, each as 32 bits so that a vector holds sixteen.
