@@ -218,7 +218,7 @@ impl PhraseRenderer {
                 simd.run(Interleave {
                     channels: [&plain[0], &plain[1]],
                     formulas,
-                    dither_from: None,
+                    dither: None,
                     out,
                 });
             }
@@ -236,7 +236,7 @@ impl PhraseRenderer {
             simd.run(Interleave {
                 channels: [&plain[0], &plain[1]],
                 formulas,
-                dither_from: None,
+                dither: None,
                 out: &mut out[from..to],
             });
         });

@@ -12,7 +12,7 @@ use crate::engine::note_table::note_end;
 use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
-use crate::sound::dither::dither;
+use crate::sound::dither::Dither;
 use crate::sound::limiter::{DELAY_QUANTA, LimitPeaks, Limiter};
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
@@ -359,8 +359,8 @@ impl Stream {
                     &self.quantum[1][from..from + count],
                 ],
                 formulas: self.settings.formulas,
-                dither_from: (self.settings.formulas == Formulas::ClickFree)
-                    .then_some(self.position),
+                dither: (self.settings.formulas == Formulas::ClickFree)
+                    .then(|| Dither::from(self.position)),
                 out,
             });
             rest = later;
@@ -473,8 +473,9 @@ impl Task for Amplify<'_> {
 pub(crate) struct Interleave<'a, S> {
     pub(crate) channels: [&'a [f32]; 2],
     pub(crate) formulas: Formulas,
-    /// Position of the first frame, where samples that are rounded get noise first.
-    pub(crate) dither_from: Option<u64>,
+    /// From the first frame on, where samples that are rounded get noise first; the frames are of one
+    /// quantum then.
+    pub(crate) dither: Option<Dither>,
     pub(crate) out: &'a mut [S],
 }
 
@@ -484,21 +485,21 @@ impl<S: Sample> Task for Interleave<'_, S> {
         let Self {
             channels: [left, right],
             formulas,
-            dither_from,
+            dither,
             out,
         } = self;
         let frames = out.as_chunks_mut::<2>().0.iter_mut();
         let frames = frames.zip(left.iter().zip(right));
-        let Some(first) = dither_from else {
+        let Some(dither) = dither else {
             for (frame, (left, right)) in frames {
                 *frame = [*left, *right].map(|value| S::from_unit(value, formulas, 0.0));
             }
             return;
         };
-        for (position, (frame, (left, right))) in (first..).zip(frames) {
+        for (j, (frame, (left, right))) in (0..).zip(frames) {
             *frame = [
-                S::from_unit(*left, formulas, dither(position, 0)),
-                S::from_unit(*right, formulas, dither(position, 1)),
+                S::from_unit(*left, formulas, dither.at(j, 0)),
+                S::from_unit(*right, formulas, dither.at(j, 1)),
             ];
         }
     }

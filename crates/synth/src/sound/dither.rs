@@ -4,11 +4,35 @@
 //! Invariant: a function of position and channel alone, so that every engine and every block size
 //! gives the same bits.
 
-/// Noise in steps of 16 bits, −1 to 1.
+use super::QUANTUM;
+
+/// The noise of one quantum. Its positions differ in their low bits alone, because a quantum begins
+/// at a multiple of its length: 32 bits are counted, so that a vector holds sixteen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dither {
+    near: u32,
+    far: u32,
+}
+
+impl Dither {
+    /// From `position` to the end of its quantum.
+    pub(crate) fn from(position: u64) -> Self {
+        const { assert!(QUANTUM.is_power_of_two()) };
+        Self {
+            near: (position as u32) << 1,
+            far: ((position >> 31) as u32).wrapping_mul(0x9e37_79b9),
+        }
+    }
+
+    /// Noise in steps of 16 bits, −1 to 1, so many frames further.
+    #[inline(always)]
+    pub(crate) fn at(self, frame: u32, channel: u32) -> f32 {
+        noise((self.near.wrapping_add(2 * frame) | channel) ^ self.far)
+    }
+}
+
 #[inline(always)]
-pub(crate) fn dither(position: u64, channel: u32) -> f32 {
-    let far = (position >> 31) as u32;
-    let mut x = ((position as u32) << 1 | channel) ^ far.wrapping_mul(0x9e37_79b9);
+fn noise(mut x: u32) -> f32 {
     // Avalanche of 32 bits (C. Wellons, "hash prospector").
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);
@@ -22,6 +46,32 @@ pub(crate) fn dither(position: u64, channel: u32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn dither(position: u64, channel: u32) -> f32 {
+        Dither::from(position).at(0, channel)
+    }
+
+    #[test]
+    fn the_noise_of_a_quantum_is_that_of_its_positions() {
+        let quantum = QUANTUM as u64;
+        for first in [
+            0,
+            1 << 31,
+            (1 << 31) - quantum,
+            (1 << 32) - quantum,
+            1 << 40,
+        ] {
+            for from in [0, 1, quantum - 1] {
+                let noise = Dither::from(first + from);
+                for position in first + from..first + quantum {
+                    let frame = (position - first - from) as u32;
+                    for channel in [0, 1] {
+                        assert_eq!(noise.at(frame, channel), dither(position, channel));
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_noise_is_triangular_and_its_channels_are_strangers() {
