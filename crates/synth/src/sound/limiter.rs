@@ -31,8 +31,10 @@ type Frames = [Lane; 2];
 /// Holds both channels under the ceiling with one gain, so that the middle stays in the middle.
 #[derive(Clone, Debug)]
 pub(crate) struct Limiter {
-    /// The two quanta before the one that comes in, the older first.
+    /// The two quanta before the one that comes in.
     waiting: [Frames; DELAY_QUANTA],
+    /// Which of them is the older.
+    older: usize,
     /// What the windows that ended with each of them allow.
     allowed: [f32; DELAY_QUANTA],
     /// The gain at the border that the next quantum begins with.
@@ -63,6 +65,7 @@ impl Limiter {
         let quantum_seconds = QUANTUM as f64 / f64::from(sample_rate);
         Self {
             waiting: [[[0.0; QUANTUM]; 2]; DELAY_QUANTA],
+            older: 0,
             allowed: [1.0; DELAY_QUANTA],
             gain: 1.0,
             release: (1.0 - (-quantum_seconds / RELEASE_SECONDS).exp()) as f32,
@@ -78,18 +81,16 @@ impl Limiter {
     fn allowance(&self, input: &Frames) -> f32 {
         let mut peak = 0.0f32;
         for channel in 0..2 {
-            let before = &self.waiting[DELAY_QUANTA - 1][channel][QUANTUM - TAPS..];
-            let mut line = [0.0; QUANTUM + TAPS];
-            line[..TAPS].copy_from_slice(before);
-            line[TAPS..].copy_from_slice(&input[channel]);
-            let mut highest = 0.0f32;
-            for value in line {
-                highest = highest.max(value.abs());
-            }
+            let before = &self.waiting[1 - self.older][channel];
+            let last = &before[QUANTUM - TAPS..];
+            let highest = largest(&input[channel]).max(largest(last));
             if highest * self.most < CEILING {
                 continue;
             }
             peak = peak.max(highest);
+            let mut line = [0.0; QUANTUM + TAPS];
+            line[..TAPS].copy_from_slice(last);
+            line[TAPS..].copy_from_slice(&input[channel]);
             for taps in &self.taps {
                 let mut sums = [0.0f32; QUANTUM];
                 for (tap, weight) in taps.iter().enumerate() {
@@ -97,13 +98,22 @@ impl Limiter {
                         sums[j] += weight * line[j + tap + 1];
                     }
                 }
-                for sum in sums {
-                    peak = peak.max(sum.abs());
-                }
+                peak = peak.max(largest(&sums));
             }
         }
         if peak > CEILING { CEILING / peak } else { 1.0 }
     }
+}
+
+/// The largest magnitude. Magnitudes are in the order of their bits, and integers have a vector
+/// maximum.
+#[inline(always)]
+fn largest(values: &[f32]) -> f32 {
+    let mut most = 0;
+    for value in values {
+        most = most.max(value.to_bits() & 0x7fff_ffff);
+    }
+    f32::from_bits(most)
 }
 
 /// Lets a quantum in and gives the one that came two before it, limited, in its place.
@@ -123,10 +133,11 @@ impl Task for LimitPeaks<'_> {
         let risen = limiter.gain + (1.0 - limiter.gain) * limiter.release;
         let risen = if risen > NEARLY_ONE { 1.0 } else { risen };
         let (from, to) = (limiter.gain, needed.min(risen));
-        let [mut out, later] = limiter.waiting;
+        std::mem::swap(&mut limiter.waiting[limiter.older], lanes);
+        limiter.older = 1 - limiter.older;
         if (from, to) != (1.0, 1.0) {
             let slope = (to - from) / QUANTUM as f32;
-            for channel in &mut out {
+            for channel in lanes {
                 for (j, value) in channel.iter_mut().enumerate() {
                     *value *= from + slope * j as f32;
                 }
@@ -134,8 +145,6 @@ impl Task for LimitPeaks<'_> {
         }
         limiter.gain = to;
         limiter.allowed = [middle, newest];
-        limiter.waiting = [later, *lanes];
-        *lanes = out;
     }
 }
 
