@@ -67,6 +67,19 @@ pub(crate) fn saw<const KIND: u8>(phase: u32, per_sample: f32) -> f32 {
     2.0 * turn - (1.0 - missing).copysign(turn)
 }
 
+/// Samples to each side of the jump that a saw rounds at most.
+pub(crate) const ROUNDED: u32 = 2;
+
+/// The same where the jump is further away than what is rounded.
+#[inline(always)]
+pub(crate) fn saw_between_jumps<const KIND: u8>(phase: u32) -> f32 {
+    if KIND == Saw::Naive as u8 {
+        return saw::<KIND>(phase, 0.0);
+    }
+    let turn = phase.cast_signed() as f32 * (1.0 / 4_294_967_296.0);
+    2.0 * turn - 1f32.copysign(turn)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +108,18 @@ mod tests {
                 let spline = saw::<{ Saw::Spline as u8 }>(phase, per_sample);
                 let blep = saw::<{ Saw::PolyBlep as u8 }>(phase, per_sample);
                 assert!((spline - naive).abs() < 1e-6 && (blep - naive).abs() < 1e-6);
+            }
+        }
+        for per_sample in [100.0, 7.5] {
+            let step = (4_294_967_296.0 / f64::from(per_sample)) as u32;
+            let clear = (ROUNDED + 1) * step;
+            for phase in (clear..clear.wrapping_neg()).step_by(999_983) {
+                let [spline, blep] = [
+                    saw::<{ Saw::Spline as u8 }>(phase, per_sample),
+                    saw::<{ Saw::PolyBlep as u8 }>(phase, per_sample),
+                ];
+                let between = saw_between_jumps::<{ Saw::Spline as u8 }>(phase);
+                assert_eq!([spline, blep], [between; 2], "{phase}");
             }
         }
         let around = [u32::MAX - 10, 10];

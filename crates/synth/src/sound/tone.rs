@@ -7,7 +7,7 @@
 
 use super::envelope::Envelope;
 use super::instrument::{Layer, pan_gains};
-use super::oscillator::{Saw, phase_step, saw, sine};
+use super::oscillator::{ROUNDED, Saw, phase_step, saw, saw_between_jumps, sine};
 use super::technique::{EnvelopeRate, Techniques};
 use super::variant::Wave;
 use super::{Aligned, Lane, MOMENTS, QUANTUM};
@@ -303,6 +303,12 @@ impl Tone {
             for j in 0..QUANTUM {
                 wave[j] *= sine_share * sine(sine_at.next());
             }
+        } else if Ramp::new(saw_step, k0).stays_clear_of_the_jump() {
+            let mut saw_at = Ramp::new(saw_step, k0);
+            for j in 0..QUANTUM {
+                let saw = saw_between_jumps::<KIND>(saw_at.next());
+                wave[j] *= sine_share * sine(sine_at.next()) + saw_share * saw;
+            }
         } else {
             let mut saw_at = Ramp::new(saw_step, k0);
             for j in 0..QUANTUM {
@@ -349,6 +355,15 @@ impl Ramp {
             high_step: (step >> 32) as u32,
             low_step: low(step),
         }
+    }
+
+    /// Whether no phase of the quantum is one that a saw rounds.
+    #[inline(always)]
+    fn stays_clear_of_the_jump(&self) -> bool {
+        // A step more for what is below it, and one for the rounding of floats.
+        let (phase, step) = (u64::from(self.high), u64::from(self.high_step) + 1);
+        let clear = (u64::from(ROUNDED) + 1) * step;
+        phase >= clear && phase + QUANTUM as u64 * step + clear < 1 << 32
     }
 
     #[inline(always)]
