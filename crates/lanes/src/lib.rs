@@ -11,6 +11,7 @@ mod instruction_set;
 mod inverse_sqrt;
 mod logarithm;
 mod portable;
+mod prefetch;
 mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -23,4 +24,5 @@ pub use instruction_set::{HasAvx2, HasAvx512, InstructionSet, Task, with_widest}
 pub use inverse_sqrt::inverse_sqrt;
 pub use logarithm::ln;
 pub use portable::{Eight, One};
+pub use prefetch::prefetch;
 pub use vector::{Float, Masked, Vector, VectorTask, WIDEST};

@@ -96,7 +96,6 @@ impl Delay {
     fn taps(&self, number: u64, samples: usize) -> [Block; 2] {
         let paths = self.sweeps.over(number);
         let agos = [samples, right_samples(samples)];
-        // Both windows first: a window is read from between where it is written.
         let window = |tap: usize| self.line.window(agos[tap] + paths.whole[tap] as usize);
         let (left, right) = (window(0), window(1));
         [

@@ -9,7 +9,10 @@
 use super::half_band::{BLOCK, Block};
 use crate::sound::swell::ROUNDER;
 use crate::sound::{Aligned, MOMENTS};
+use warpsmith_lanes::prefetch;
 
+/// Blocks ahead of a window that are fetched.
+const AHEAD: usize = 3;
 /// Numbers from the middle to either end.
 const STEPS: f32 = 32_767.0;
 /// A block whose peak is below is silence: −300 dB.
@@ -97,6 +100,10 @@ impl PackedLine {
         let numbers: &[i16; BLOCK + 1] = self.numbers[place..]
             .first_chunk()
             .unwrap_or(&[0; BLOCK + 1]);
+        // With a thousand streams no line is in the cache; its next blocks are by the time.
+        if let Some(later) = self.numbers.get(place + AHEAD * BLOCK) {
+            prefetch(later);
+        }
         // Of the block in which the window begins, and of the one after it.
         let steps = [self.steps[first], self.steps[turned(first + 1)]];
         let of_first = (BLOCK - inside) as i32;

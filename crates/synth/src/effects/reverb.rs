@@ -133,16 +133,12 @@ impl Reverb {
             self.space = space;
         }
         let paths = self.sweeps.over(number);
-        // All windows first: a window is read from between where it is written.
-        let mut windows = Aligned([[0.0; BLOCK + 1]; LINES]);
-        for line in 0..LINES {
-            let ago = self.lengths[line] + paths.whole[line] as usize;
-            windows.0[line] = self.lines[line].window(ago);
-        }
         let mut bank = Aligned([[0.0; BLOCK]; LINES]);
         let mut output = [[0.0; BLOCK]; 2];
         for line in 0..LINES {
-            let heard = between(&windows.0[line], paths.share[line], paths.slope[line]);
+            let ago = self.lengths[line] + paths.whole[line] as usize;
+            let window = self.lines[line].window(ago);
+            let heard = between(&window, paths.share[line], paths.slope[line]);
             let gain = self.gains[line] * NORMAL;
             for j in 0..BLOCK {
                 output[line % 2][j] += SIGNS[line] * heard[j];
