@@ -83,11 +83,12 @@ impl Room {
         sides: &[Lane; 2],
     ) -> [Lane; 2] {
         if self.is_halved {
-            let middle = self.into[0].run(middle);
-            let sides = [self.into[1].run(&sides[0]), self.into[2].run(&sides[1])];
+            let inputs = [middle, &sides[0], &sides[1]];
+            let [middle, left, right] = Halve::run(&mut self.into, inputs);
+            let sides = [left, right];
             let gain = |which, j| gains.at(which, 2 * j);
             let wet = self.answer(quantum, space, gain, &middle, &sides);
-            return [self.out_of[0].run(&wet[0]), self.out_of[1].run(&wet[1])];
+            return Double::run(&mut self.out_of, &wet);
         }
         let mut wet = [[0.0; QUANTUM]; 2];
         for part in 0..2 {
