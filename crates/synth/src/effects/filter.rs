@@ -10,6 +10,9 @@ use crate::sound::{Lane, QUANTUM};
 /// Samples filtered at a time.
 const BLOCK: usize = 16;
 
+/// Half of them.
+const HALF: usize = BLOCK / 2;
+
 /// Damping of a Butterworth response.
 const DAMPING: f64 = std::f64::consts::SQRT_2;
 
@@ -44,7 +47,8 @@ struct BlockForm {
     /// The answer to an impulse, behind as many zeros as it is long: what input `m` adds to the
     /// outputs is the window that begins `m` before the answer.
     impulse: [f32; 2 * BLOCK],
-    /// What each input adds to each state.
+    /// What each input adds to each state: of the first half of a block to both states, and of the
+    /// second.
     to_states: [[f32; BLOCK]; 2],
     /// What the states become by themselves, row by row.
     across: [[f32; 2]; 2],
@@ -74,8 +78,9 @@ impl BlockForm {
             if j + 1 < BLOCK {
                 form.impulse[BLOCK + j + 1] = heard(driven);
             }
-            for (state, to_state) in form.to_states.iter_mut().enumerate() {
-                to_state[BLOCK - 1 - j] = driven[state] as f32;
+            let m = BLOCK - 1 - j;
+            for (state, driven) in driven.iter().enumerate() {
+                form.to_states[m / HALF][HALF * state + m % HALF] = *driven as f32;
             }
             driven = stepped(driven);
         }
@@ -153,14 +158,12 @@ fn filter(form: &BlockForm, mut states: [[f32; 2]; 2], lanes: &mut [Lane; 2]) ->
                 }
             }
         }
+        let driven = driven(form, at, lanes);
         for channel in 0..2 {
             let [s, t] = states[channel];
-            let mut inputs = [0.0; BLOCK];
-            inputs.copy_from_slice(&lanes[channel][at..at + BLOCK]);
             for state in 0..2 {
                 let [from_s, from_t] = form.across[state];
-                let driven = dot(&form.to_states[state], &inputs);
-                states[channel][state] = driven + (from_s * s + from_t * t);
+                states[channel][state] = driven[channel][state] + (from_s * s + from_t * t);
             }
             let mut outputs = [0.0; BLOCK];
             for j in 0..BLOCK {
@@ -174,21 +177,36 @@ fn filter(form: &BlockForm, mut states: [[f32; 2]; 2], lanes: &mut [Lane; 2]) ->
     states.map(|channel| channel.map(settle))
 }
 
-/// The sum of products, halves added to halves.
+/// What a block's inputs add to both states of both channels: sums of products, halves added to
+/// halves, those of both states in one vector.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // iterators are functions, which may be left uninlined
-fn dot(a: &[f32; BLOCK], b: &[f32; BLOCK]) -> f32 {
-    let mut sums = [0.0; BLOCK];
-    for j in 0..BLOCK {
-        sums[j] = a[j] * b[j];
+fn driven(form: &BlockForm, at: usize, lanes: &[Lane; 2]) -> [[f32; 2]; 2] {
+    let mut quarters = [[0.0; BLOCK / 2]; 2];
+    for channel in 0..2 {
+        let mut inputs = [[0.0; BLOCK]; 2];
+        for half in 0..2 {
+            for j in 0..BLOCK {
+                inputs[half][j] = lanes[channel][at + HALF * half + j % HALF];
+            }
+        }
+        let mut halves = [0.0; BLOCK];
+        for j in 0..BLOCK {
+            halves[j] = form.to_states[0][j] * inputs[0][j] + form.to_states[1][j] * inputs[1][j];
+        }
+        for state in 0..2 {
+            for j in 0..4 {
+                quarters[channel][4 * state + j] =
+                    halves[HALF * state + j] + halves[HALF * state + 4 + j];
+            }
+        }
     }
-    let mut eight = [0.0; 8];
-    for j in 0..8 {
-        eight[j] = sums[j] + sums[j + 8];
+    let mut sums = [[0.0; 2]; 2];
+    for channel in 0..2 {
+        for state in 0..2 {
+            let four = &quarters[channel][4 * state..4 * state + 4];
+            sums[channel][state] = (four[0] + four[2]) + (four[1] + four[3]);
+        }
     }
-    let mut four = [0.0; 4];
-    for j in 0..4 {
-        four[j] = eight[j] + eight[j + 4];
-    }
-    (four[0] + four[2]) + (four[1] + four[3])
+    sums
 }
