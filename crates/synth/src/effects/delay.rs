@@ -4,7 +4,7 @@
 //! with 60 beats a minute every G was 8 dB louder than its neighbours.
 
 use super::half_band::{BLOCK, Block};
-use super::packed_line::{PackedLine, between};
+use super::packed_line::PackedLine;
 use super::sweep::{Sweep, Sweeps};
 
 /// The longest delay in seconds; longer ones are halved.
@@ -97,10 +97,9 @@ impl Delay {
         let paths = self.sweeps.over(number);
         let agos = [samples, right_samples(samples)];
         let window = |tap: usize| self.line.window(agos[tap] + paths.whole[tap] as usize);
-        let (left, right) = (window(0), window(1));
         [
-            between(&left, paths.share[0], paths.slope[0]),
-            between(&right, paths.share[1], paths.slope[1]),
+            window(0).between(paths.share[0], paths.slope[0]),
+            window(1).between(paths.share[1], paths.slope[1]),
         ]
     }
 

@@ -47,20 +47,44 @@ impl Clone for PackedLine {
     }
 }
 
-/// What stood in a line: the sample before a block, and the block.
-pub(crate) type Window = [f32; BLOCK + 1];
+/// What stood in a line: a block, and the sample before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a> {
+    numbers: &'a [i16; BLOCK + 1],
+    /// Of the block in which the window begins, and of the one after it.
+    steps: [f32; 2],
+    /// Numbers of the first one.
+    of_first: i32,
+}
 
-/// The block between the samples of a window: each with its share of the sample before it, which
-/// grows by `slope` with a sample.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // plain loops become vector loops
-pub(crate) fn between(window: &Window, share: f32, slope: f32) -> Block {
-    let mut block = [0.0; BLOCK];
-    for j in 0..BLOCK {
-        let (now, before) = (window[j + 1], window[j]);
-        block[j] = now + (share + slope * MOMENTS.0[j]) * (before - now);
+impl Window<'_> {
+    /// The block, or what was there a sample before each of its samples.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // plain loops become vector loops
+    fn block<const BEFORE: usize>(&self) -> Block {
+        let ([first, second], of_first) = (self.steps, self.of_first - 1 + BEFORE as i32);
+        let mut block = [0.0; BLOCK];
+        for j in 0..BLOCK {
+            let is_first = PLACES.0[j] < of_first;
+            let number = f32::from(self.numbers[j + 1 - BEFORE]);
+            block[j] = number * if is_first { first } else { second };
+        }
+        block
     }
-    block
+
+    /// The block between the samples: each with its share of the sample before it, which grows by
+    /// `slope` with a sample. Numbers are unpacked for both: a vector that lies across two that have
+    /// just been written would wait for them.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // plain loops become vector loops
+    pub(crate) fn between(&self, share: f32, slope: f32) -> Block {
+        let (now, before) = (self.block::<0>(), self.block::<1>());
+        let mut block = [0.0; BLOCK];
+        for j in 0..BLOCK {
+            block[j] = now[j] + (share + slope * MOMENTS.0[j]) * (before[j] - now[j]);
+        }
+        block
+    }
 }
 
 /// The numbers 0 to 31 in 32 bits: a vector holds sixteen.
@@ -88,43 +112,41 @@ impl PackedLine {
     /// The block of `ago` samples ago and the sample before it; `ago` is [`BLOCK`] to one less than
     /// the longest.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // plain loops become vector loops
-    pub(crate) fn window(&self, ago: usize) -> Window {
+    pub(crate) fn window(&self, ago: usize) -> Window<'_> {
         let count = self.steps.len();
         let back = (ago + 1).div_ceil(BLOCK);
         let inside = back * BLOCK - (ago + 1);
         let turned = |at: usize| if at < count { at } else { at - count };
         let first = turned(self.next + count - back);
         let place = first * BLOCK + inside;
-        // Whoever asks for what is not there gets silence; there is no way to ask for it.
-        let numbers: &[i16; BLOCK + 1] = self.numbers[place..]
-            .first_chunk()
-            .unwrap_or(&[0; BLOCK + 1]);
         // With a thousand streams no line is in the cache; its next blocks are by the time.
         if let Some(later) = self.numbers.get(place + AHEAD * BLOCK) {
             prefetch(later);
         }
-        // Of the block in which the window begins, and of the one after it.
-        let steps = [self.steps[first], self.steps[turned(first + 1)]];
-        let of_first = (BLOCK - inside) as i32;
-        let mut window = [0.0; BLOCK + 1];
-        for j in 0..BLOCK {
-            let is_first = PLACES.0[j] < of_first;
-            window[j] = f32::from(numbers[j]) * if is_first { steps[0] } else { steps[1] };
+        Window {
+            // Whoever asks for what is not there gets silence; there is no way to ask for it.
+            numbers: self.numbers[place..]
+                .first_chunk()
+                .unwrap_or(&[0; BLOCK + 1]),
+            steps: [self.steps[first], self.steps[turned(first + 1)]],
+            of_first: (BLOCK - inside) as i32,
         }
-        window[BLOCK] = f32::from(numbers[BLOCK]) * steps[1];
-        window
     }
 
     /// Writes the next block.
     #[inline(always)]
     pub(crate) fn write(&mut self, block: &Block) {
         // Magnitudes are in the order of their bits, and integers have a vector maximum.
-        let mut peak = 0;
-        for value in block {
-            peak = peak.max(value.to_bits() & 0x7fff_ffff);
+        let mut peaks = [0; BLOCK / 2];
+        for j in 0..BLOCK / 2 {
+            let [low, high] = [block[j], block[j + BLOCK / 2]].map(|value| value.to_bits() << 1);
+            peaks[j] = low.max(high);
         }
-        let mut peak = f32::from_bits(peak);
+        let mut peak = 0;
+        for value in peaks {
+            peak = peak.max(value);
+        }
+        let mut peak = f32::from_bits(peak >> 1);
         // Faded out, or no number.
         if !(SILENCE..f32::INFINITY).contains(&peak) {
             peak = 0.0;
@@ -153,13 +175,20 @@ impl PackedLine {
 mod tests {
     use super::*;
 
+    /// The sample before the block, and the block.
+    fn samples(window: &Window) -> [f32; BLOCK + 1] {
+        let (now, before) = (window.block::<0>(), window.block::<1>());
+        assert_eq!(now[..BLOCK - 1], before[1..]);
+        std::array::from_fn(|j| if j < BLOCK { before[j] } else { now[j - 1] })
+    }
+
     #[test]
     fn every_sample_comes_back_after_any_delay_that_fits() {
         for longest in [64, 100, 129, 1_000] {
             let mut line = PackedLine::new(longest);
             for first in (0..5_000).step_by(BLOCK) {
                 for ago in [BLOCK, BLOCK + 1, longest / 2 + 7, longest - 1] {
-                    let window = line.window(ago);
+                    let window = samples(&line.window(ago));
                     for j in 0..=BLOCK {
                         let position = (first + j).checked_sub(ago + 1);
                         let expected = position.map_or(0.0, |position| position as f32 + 1.0);
@@ -181,7 +210,7 @@ mod tests {
         for value in [0.0, -0.0, 1e-30, f32::NAN, f32::INFINITY] {
             line.write(&[value; BLOCK]);
             line.write(&[value; BLOCK]);
-            assert_eq!(line.window(BLOCK), [0.0; BLOCK + 1], "{value}");
+            assert_eq!(samples(&line.window(BLOCK)), [0.0; BLOCK + 1], "{value}");
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::early::Early;
 use super::half_band::{BLOCK, Block};
-use super::packed_line::{PackedLine, between};
+use super::packed_line::PackedLine;
 use super::sweep::{Sweep, Sweeps};
 use crate::sound::Aligned;
 
@@ -138,7 +138,7 @@ impl Reverb {
         for line in 0..LINES {
             let ago = self.lengths[line] + paths.whole[line] as usize;
             let window = self.lines[line].window(ago);
-            let heard = between(&window, paths.share[line], paths.slope[line]);
+            let heard = window.between(paths.share[line], paths.slope[line]);
             let gain = self.gains[line] * NORMAL;
             for j in 0..BLOCK {
                 output[line % 2][j] += SIGNS[line] * heard[j];
