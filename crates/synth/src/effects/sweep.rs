@@ -85,6 +85,7 @@ impl<const N: usize> Sweeps<N> {
 
     /// Samples at the beginning of a block.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // plain loops become vector loops
     fn at(&self, block: u32) -> [f64; N] {
         let mut samples = [0.0; N];
         for i in 0..N {
