@@ -136,6 +136,29 @@ impl PackedLine {
     /// Writes the next block.
     #[inline(always)]
     pub(crate) fn write(&mut self, block: &Block) {
+        let peak = self.note_peak(block);
+        self.put(block, scale(peak));
+    }
+
+    /// Writes the next block of each line: the quotients of all are one of vectors.
+    #[inline(always)]
+    pub(crate) fn write_all<const N: usize>(lines: &mut [Self; N], blocks: &[Block; N]) {
+        let mut peaks = [0.0; N];
+        for i in 0..N {
+            peaks[i] = lines[i].note_peak(&blocks[i]);
+        }
+        let mut scales = [0.0; N];
+        for i in 0..N {
+            scales[i] = scale(peaks[i]);
+        }
+        for i in 0..N {
+            lines[i].put(&blocks[i], scales[i]);
+        }
+    }
+
+    /// Notes the step of the next block; gives its largest magnitude, or 0 for silence.
+    #[inline(always)]
+    fn note_peak(&mut self, block: &Block) -> f32 {
         // Magnitudes are in the order of their bits, and integers have a vector maximum.
         let mut peaks = [0; BLOCK / 2];
         for j in 0..BLOCK / 2 {
@@ -146,19 +169,23 @@ impl PackedLine {
         for value in peaks {
             peak = peak.max(value);
         }
-        let mut peak = f32::from_bits(peak >> 1);
+        let peak = f32::from_bits(peak >> 1);
         // Faded out, or no number.
-        if !(SILENCE..f32::INFINITY).contains(&peak) {
-            peak = 0.0;
-        }
-        let scale = if peak > 0.0 { STEPS / peak } else { 0.0 };
+        let heard = (SILENCE..f32::INFINITY).contains(&peak);
+        let peak = if heard { peak } else { 0.0 };
+        self.steps[self.next] = peak * (1.0 / STEPS);
+        peak
+    }
+
+    /// The next block as numbers.
+    #[inline(always)]
+    fn put(&mut self, block: &Block, scale: f32) {
         let mut numbers = [0; BLOCK];
         for j in 0..BLOCK {
             let rounded = (block[j] * scale + ROUNDER).to_bits();
             numbers[j] = rounded.wrapping_sub(ROUNDER.to_bits()) as i16;
         }
         let count = self.steps.len();
-        self.steps[self.next] = peak * (1.0 / STEPS);
         let places = self.numbers.as_chunks_mut::<BLOCK>().0;
         places[self.next] = numbers;
         if self.next == 0 {
@@ -169,6 +196,13 @@ impl PackedLine {
             self.next = 0;
         }
     }
+}
+
+/// What a block is multiplied by.
+#[inline(always)]
+fn scale(peak: f32) -> f32 {
+    let scale = STEPS / peak;
+    if peak > 0.0 { scale } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -200,6 +234,24 @@ mod tests {
                 }
                 let block = std::array::from_fn(|j| (first + j) as f32 + 1.0);
                 line.write(&block);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_written_together_hold_what_each_would_alone() {
+        let mut together = [0; 3].map(|_| PackedLine::new(200));
+        let mut alone = together.clone();
+        for first in (0..2_000).step_by(BLOCK) {
+            let blocks: [Block; 3] = std::array::from_fn(|i| {
+                std::array::from_fn(|j| i as f32 * ((first + j) as f32 * 0.37).sin())
+            });
+            PackedLine::write_all(&mut together, &blocks);
+            for (line, block) in alone.iter_mut().zip(&blocks) {
+                line.write(block);
+            }
+            for (a, b) in together.iter().zip(&alone) {
+                assert_eq!(samples(&a.window(150)), samples(&b.window(150)));
             }
         }
     }

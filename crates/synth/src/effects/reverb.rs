@@ -152,8 +152,8 @@ impl Reverb {
             for j in 0..BLOCK {
                 bank.0[line][j] += input[line % 2][j];
             }
-            self.lines[line].write(&bank.0[line]);
         }
+        PackedLine::write_all(&mut self.lines, &bank.0);
         for side in 0..2 {
             for j in 0..BLOCK {
                 output[side][j] *= OUT;
