@@ -3,6 +3,7 @@
 //!
 //! [`InstructionSet`] says what this machine has and runs plain loops compiled for it ([`with_widest`],
 //! [`for_each_set`]). [`Lanes`] are vectors of audio frames, [`Masked`] vectors of either precision.
+//! [`prefetch`] is the one instruction that every set has in the same way.
 
 mod engine;
 mod exponential;
