@@ -60,6 +60,72 @@ const EXAMPLES: [&str; 8] = [
     "tutorials",
 ];
 
+/// Libraries that people copy into their projects. A folder of this name with a licence of its own is
+/// one of them.
+const COPIED: [&str; 16] = [
+    "catch2",
+    "cub",
+    "cuda-api-wrappers",
+    "cuda-samples",
+    "cutlass",
+    "eigen",
+    "eigen3",
+    "glm",
+    "googletest",
+    "gtest",
+    "json",
+    "moderngpu",
+    "pybind11",
+    "spdlog",
+    "thrust",
+    "yaml-cpp",
+];
+
+/// Folders of other people's releases, with a slash behind them: `cub-1.8.0/`, and libraries of
+/// [`COPIED`]. A release that is the whole project is its own.
+pub(super) fn copied_folders(files: &[String]) -> Vec<String> {
+    let mut folders: Vec<String> = Vec::new();
+    for path in files {
+        let Some((folder, file)) = path.rsplit_once('/') else {
+            continue;
+        };
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        let lower = file.to_ascii_lowercase();
+        let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+        let licensed = begins(&["licen", "copying", "copyright"]);
+        let released = licensed || begins(&["readme", "change", "configure", "cmakelists"]);
+        let known = COPIED.iter().any(|one| one.eq_ignore_ascii_case(name));
+        if known && licensed || released && has_version(name) {
+            folders.push(format!("{folder}/"));
+        }
+    }
+    folders.dedup();
+    let inside = |path: &String| folders.iter().any(|f| path.starts_with(f.as_str()));
+    let own_code = |path: &&String| {
+        use super::walk::{Kind, kind};
+        matches!(kind(path), Kind::Cuda | Kind::Cxx | Kind::Python)
+    };
+    if !folders.is_empty() && files.iter().filter(own_code).all(inside) {
+        return Vec::new();
+    }
+    folders
+}
+
+/// `cub-1.8.0`, `eigen_3.3`: a name, and a version with a dot behind it.
+fn has_version(name: &str) -> bool {
+    // Systems and toolkits that something is built for, not what is built.
+    const PLATFORMS: [&str; 7] = [
+        "cuda", "python", "ubuntu", "debian", "rocm", "torch", "pytorch",
+    ];
+    name.rsplit_once(['-', '_']).is_some_and(|(name, version)| {
+        let version = version.strip_prefix('v').unwrap_or(version);
+        let numbers = version.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let named = name.chars().filter(char::is_ascii_alphabetic).count() > 1;
+        let platform = PLATFORMS.iter().any(|p| p.eq_ignore_ascii_case(name));
+        named && numbers && version.contains('.') && !platform
+    })
+}
+
 impl Apart {
     /// By the names of a path's folders, and the submodules that the project has (`path/`).
     pub(super) fn of(path: &str, submodules: &[String]) -> Option<Self> {
@@ -190,5 +256,21 @@ mod tests {
         ] {
             assert_eq!(Apart::of(path, &submodules), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_release_that_was_copied_is_other_peoples_code() {
+        let copied = |files: &[&str]| {
+            let files: Vec<String> = files.iter().map(|f| (*f).to_owned()).collect();
+            copied_folders(&files)
+        };
+        let own = "src/a.cu";
+        assert_eq!(copied(&[own, "cub/LICENSE.TXT", "cub/cub/a.cuh"]), ["cub/"]);
+        assert!(copied(&[own, "cub/a.cuh"]).is_empty());
+        let release = "lib/cub-1.8.0/README.md";
+        assert_eq!(copied(&[own, release]), ["lib/cub-1.8.0/"]);
+        // Images for a system, and a project that is one release.
+        assert!(copied(&[own, "docker/ubuntu-22.04/README.md"]).is_empty());
+        assert!(copied(&["mine-1.0/README.md", "mine-1.0/a.cu"]).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::AhoCorasick;
 use rayon::prelude::*;
 
-use super::apart::{Apart, Include};
+use super::apart::{self, Apart, Include};
 use super::keywords::WordSet;
 use super::names::Names;
 use super::parse::cmake::{CmakeCommand, parse_cmake};
@@ -100,7 +100,9 @@ struct FileFacts {
 impl ProjectFacts {
     /// Reads a project.
     pub(crate) fn collect(root: &Path, settings: ProjectSettings, include: Include) -> Self {
-        let listed = walk::list(root);
+        let mut listed = walk::list(root);
+        let copied = apart::copied_folders(&listed.files);
+        listed.submodules.extend(copied);
         let (mut files, mut excluded, mut fixtures) = (Vec::new(), Vec::new(), Vec::new());
         let (mut vendored_files, mut headers) = (0, Vec::new());
         for path in listed.files {

@@ -1,7 +1,7 @@
 //! Whether a patched source still compiles: asked of the compiler that is here.
 //!
 //! The text goes through the compiler's standard input, before and after the fix; nothing is linked and
-//! nothing is kept. A file that did not compile before, because its headers are elsewhere, proves nothing:
+//! nothing is kept. Headers are searched where the project has them. A file that did not compile before, because its headers are elsewhere, proves nothing:
 //! its fix stays what somebody must look at.
 
 use std::io::{Read, Write};
@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Patch;
+use super::headers::folders_of_headers;
+use crate::project::facts::ProjectFacts;
 use crate::project::walk::{self, Kind};
 
 /// A file that takes longer is not compiled.
@@ -40,7 +42,7 @@ struct Compiler {
 }
 
 /// Asks about every patched source, in their order. Others are not asked about.
-pub(super) fn ask(root: &Path, patches: &[Patch]) -> Vec<Option<Compiled>> {
+pub(super) fn ask(root: &Path, facts: &ProjectFacts, patches: &[Patch]) -> Vec<Option<Compiled>> {
     use rayon::prelude::*;
     let end = Instant::now() + PLAN_LIMIT;
     let scratch = std::env::temp_dir().join(format!("warpsmith-fix-{}", std::process::id()));
@@ -51,7 +53,8 @@ pub(super) fn ask(root: &Path, patches: &[Patch]) -> Vec<Option<Compiled>> {
             return None;
         }
         let output = scratch.with_extension(n.to_string());
-        let answer = match compiler(kind == Kind::Cuda, root, &patch.file, &output) {
+        let folders = folders_of_headers(root, facts, &patch.file, before);
+        let answer = match compiler(kind == Kind::Cuda, &folders, &output) {
             Some(compiler) => compare(&compiler, before, &patch.after, end),
             None => Compiled::Unknown("no compiler for it is here".into()),
         };
@@ -63,7 +66,7 @@ pub(super) fn ask(root: &Path, patches: &[Patch]) -> Vec<Option<Compiled>> {
 }
 
 /// The compiler of CUDA or of C++ that this machine has.
-fn compiler(cuda: bool, root: &Path, file: &str, output: &Path) -> Option<Compiler> {
+fn compiler(cuda: bool, headers: &[PathBuf], output: &Path) -> Option<Compiler> {
     let toolkit = std::env::var_os("CUDA_HOME").map(PathBuf::from);
     let toolkits = toolkit
         .into_iter()
@@ -72,12 +75,10 @@ fn compiler(cuda: bool, root: &Path, file: &str, output: &Path) -> Option<Compil
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let find = |name: &str| folders.iter().map(|f| f.join(name)).find(|p| p.is_file());
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let beside = root.join(file);
-    let beside = text(beside.parent().unwrap_or(root));
-    let mut arguments: Vec<String> = ["-I", beside.as_str(), "-I", &text(root), "-I"]
-        .map(str::to_owned)
-        .to_vec();
-    arguments.push(text(&root.join("include")));
+    let mut arguments: Vec<String> = headers
+        .iter()
+        .flat_map(|folder| ["-I".to_owned(), text(folder)])
+        .collect();
     let mut with = |program: PathBuf, own: &[&str]| {
         arguments.extend(own.iter().map(|&one| one.to_owned()));
         let arguments = std::mem::take(&mut arguments);

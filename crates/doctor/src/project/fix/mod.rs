@@ -6,6 +6,7 @@
 
 mod compiler;
 mod edits;
+mod headers;
 mod image;
 mod new_files;
 mod proof;
@@ -216,15 +217,15 @@ pub fn plan_fixes(root: &Path, options: &FixOptions) -> Result<FixPlan, AuditErr
         }
     }
     if options.compile {
-        plan.compile(root);
+        plan.compile(root, &facts);
     }
     Ok(plan)
 }
 
 impl FixPlan {
     /// Takes back what does not compile any more.
-    fn compile(&mut self, root: &Path) {
-        let answers = compiler::ask(root, &self.patches);
+    fn compile(&mut self, root: &Path, facts: &ProjectFacts) {
+        let answers = compiler::ask(root, facts, &self.patches);
         let patches = std::mem::take(&mut self.patches);
         for (patch, answer) in patches.into_iter().zip(answers) {
             match answer {

@@ -52,6 +52,7 @@ pub(crate) fn names_other_platform(name: &str) -> bool {
                 "rocm"
                     | "hip"
                     | "hipcc"
+                    | "hcc"
                     | "hipify"
                     | "hipcub"
                     | "hiprtc"
@@ -448,6 +449,7 @@ mod tests {
             ),
             ("!defined(USE_ROCM) && CUDA_VERSION >= 11080", Truth::Yes),
             ("defined(GGML_USE_HIP) && defined(FOO)", Truth::No),
+            ("defined(__HCC__)", Truth::No),
             (
                 "!(defined(GGML_USE_HIP) || defined(GGML_USE_MUSA))",
                 Truth::Yes,

@@ -41,6 +41,8 @@ pub(crate) struct Define<'t> {
     pub(crate) parameters: Option<Vec<&'t str>>,
     /// As written, with its continued lines.
     pub(crate) body: &'t str,
+    /// Whether some builds do without it: it stands under a condition that may fail.
+    pub(crate) conditional: bool,
 }
 
 /// A file's tokens and directives.
@@ -49,11 +51,13 @@ pub(crate) struct Lexed<'t> {
     pub(crate) tokens: Vec<Token<'t>>,
     pub(crate) includes: Vec<Include>,
     pub(crate) defines: Vec<Define<'t>>,
+    /// Names of `#undef`.
+    undefined: Vec<&'t str>,
 }
 
-struct Branch {
-    /// The condition of a header against being read twice, which holds once in every build.
-    guards_header: bool,
+struct Branch<'t> {
+    /// The name by which a header keeps from being read twice, which holds once in every build.
+    guard: Option<&'t str>,
     /// Truth of the side being read.
     side: Truth,
     /// Whether some earlier side was certainly the one.
@@ -66,7 +70,7 @@ struct Branch {
 pub(crate) fn lex(text: &str) -> Lexed<'_> {
     let bytes = text.as_bytes();
     let mut out = Lexed::default();
-    let mut branches: Vec<Branch> = Vec::new();
+    let mut branches: Vec<Branch<'_>> = Vec::new();
     let (mut at, mut line, mut depth) = (0usize, 1u32, 0i64);
     let mut line_start = true;
     while at < bytes.len() {
@@ -204,7 +208,7 @@ fn directive<'t>(
     line: u32,
     live: bool,
     depth: i64,
-    branches: &mut Vec<Branch>,
+    branches: &mut Vec<Branch<'t>>,
     out: &mut Lexed<'t>,
 ) {
     let Some(body) = text.get(from..to) else {
@@ -221,14 +225,15 @@ fn directive<'t>(
             let side = match keyword {
                 "ifndef" => is_defined(rest).not(),
                 "ifdef" => is_defined(rest),
-                _ => truth(rest),
+                _ => truth_here(rest, out),
             };
             if branches.len() < 200 {
+                let guards = keyword == "ifndef"
+                    && branches.is_empty()
+                    && out.tokens.is_empty()
+                    && out.includes.is_empty();
                 branches.push(Branch {
-                    guards_header: keyword == "ifndef"
-                        && branches.is_empty()
-                        && out.tokens.is_empty()
-                        && out.includes.is_empty(),
+                    guard: guards.then_some(rest),
                     side,
                     decided: side == Truth::Yes,
                     depth,
@@ -243,7 +248,7 @@ fn directive<'t>(
                 branch.side = if branch.decided || unbalanced {
                     Truth::No
                 } else if keyword == "elif" {
-                    truth(rest)
+                    truth_here(rest, out)
                 } else if previous == Truth::No {
                     Truth::Yes
                 } else {
@@ -255,12 +260,22 @@ fn directive<'t>(
         "endif" => {
             branches.pop();
         }
-        "define" if live => out.defines.extend(define(rest, line)),
+        "define" if live => {
+            // `#ifndef NAME` around it leaves the value to whoever builds.
+            let left_open = |name: &str| branches.iter().any(|b| b.guard == Some(name));
+            let found = define(rest, line).map(|define| Define {
+                conditional: is_conditional(branches) || left_open(define.name),
+                ..define
+            });
+            out.defines.extend(found);
+        }
+        "undef" if live => {
+            let name = rest.split_whitespace().next().unwrap_or("");
+            out.undefined.push(name);
+        }
         "include" if live => out.includes.push(Include {
             line,
-            conditional: branches
-                .iter()
-                .any(|b| b.side == Truth::Either && !b.guards_header),
+            conditional: is_conditional(branches),
             path: rest
                 .trim_matches(['"', '<', '>'])
                 .chars()
@@ -268,6 +283,34 @@ fn directive<'t>(
                 .collect(),
         }),
         _ => {}
+    }
+}
+
+/// Whether some builds do without what stands here.
+fn is_conditional(branches: &[Branch<'_>]) -> bool {
+    let may_fail = |b: &Branch<'_>| b.side == Truth::Either && b.guard.is_none();
+    branches.iter().any(may_fail)
+}
+
+/// Whether `#if condition` holds, where the file itself may have switched a name on or off for good.
+fn truth_here(condition: &str, read: &Lexed<'_>) -> Truth {
+    let known = truth(condition);
+    let name = condition.split("//").next().unwrap_or("").trim();
+    if known != Truth::Either || read.undefined.contains(&name) {
+        return known;
+    }
+    let mut own = read.defines.iter().filter(|d| d.name == name);
+    // A name that is defined twice, or only in some builds, is a choice of whoever builds.
+    match (own.next(), own.next()) {
+        (Some(only), None) if !only.conditional && only.parameters.is_none() => {
+            let value = only.body.split("//").next().unwrap_or("").trim();
+            match value {
+                "0" => Truth::No,
+                "1" => Truth::Yes,
+                _ => known,
+            }
+        }
+        _ => known,
     }
 }
 
@@ -293,6 +336,7 @@ fn define(rest: &str, line: u32) -> Option<Define<'_>> {
         name,
         parameters,
         body,
+        conditional: false,
     })
 }
 
@@ -323,6 +367,13 @@ mod tests {
         assert_eq!(words("#if 0\na\n#endif\nb"), ["b"]);
         assert_eq!(words("#if X\nf {\n#else\ng {\n#endif\n}"), ["f"]);
         assert_eq!(words("#if X\na\n#else\nb\n#endif"), ["a", "b"]);
+        let off = "#define OLD 0 // not any more\n#if OLD\na\n#else\nb\n#endif\nc";
+        assert_eq!(words(off), ["b", "c"]);
+        let default = "#ifndef OLD\n#define OLD 0\n#endif\nd\n#if OLD\na\n#else\nb\n#endif";
+        assert_eq!(words(default), ["d", "a", "b"]);
+        assert_eq!(words(&format!("c\n{default}")), ["c", "d", "a", "b"]);
+        let again = "#define OLD 0\n#undef OLD\n#if OLD\na\n#endif";
+        assert_eq!(words(again), ["a"]);
         let three = "#if defined(USE_ROCM)\na\n#elif CUDART_VERSION < 12000\nb\n#else\nc\n#endif";
         assert_eq!(words(three), ["c"]);
     }

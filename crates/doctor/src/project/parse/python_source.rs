@@ -107,7 +107,9 @@ impl PythonFile {
         let first = |word: &Finder<'_>, also: &str| {
             lines_with(text, word)
                 .into_iter()
-                .find(|(number, line)| line.contains(also) && !in_docstring(text, *number))
+                .find(|(number, line)| {
+                    without_comment(line).contains(also) && !in_docstring(text, *number)
+                })
                 .map(|(number, _)| number)
         };
         file.debug_server = first(&RUN, "debug=True");
@@ -126,6 +128,20 @@ impl PythonFile {
         file.cpu_test = is_test && !lines_with(text, &CPU).is_empty();
         file
     }
+}
+
+/// A line up to the comment that ends it; a `#` inside quotes begins none.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    for (at, c) in line.char_indices() {
+        match quote {
+            None if c == '#' => return &line[..at],
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            Some(open) if c == open => quote = None,
+            _ => {}
+        }
+    }
+    line
 }
 
 /// Whether a line stands inside a string of three quotes: an example in prose.
@@ -189,6 +205,10 @@ mod tests {
         assert_eq!(runs("import uvicorn\nuvicorn.run(app)\n"), (false, None));
         let quoted = "import flask\ncode = \"\"\"\napp.run(debug=True)\n\"\"\"\n";
         assert_eq!(runs(quoted), (false, None));
+        let remark = "import flask\napp.run(host='0.0.0.0')  # debug=True restarts it\n";
+        assert_eq!(runs(remark), (true, None));
+        let sharp = "import flask\napp.run('#', debug=True)\n";
+        assert_eq!(runs(sharp), (true, Some(2)));
     }
 
     proptest! {

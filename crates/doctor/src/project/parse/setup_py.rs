@@ -40,6 +40,46 @@ pub(crate) struct StandardFlag {
     pub(crate) conditions: Vec<(String, bool)>,
 }
 
+/// The first line that builds nowhere else than where CUDA lies in `/usr/local`.
+fn cuda_path(lines: &[Line<'_>]) -> Option<u32> {
+    const PATH: &str = "/usr/local/cuda";
+    // CUDAExtension adds the folders of the toolkit that torch finds: one more changes nothing.
+    let adds_folders = lines.iter().any(|l| l.code.contains("CUDAExtension("));
+    let decides = |n: usize| {
+        let code = lines[n].code;
+        // One more candidate in a list of them, or a default for others' processes.
+        let gives_way = ["environ", "getenv", ".append(", "env[", "exists(", "isdir("];
+        let mut folders = code.split(PATH).skip(1).map(|behind| {
+            let end = behind.find(['"', '\'']).unwrap_or(behind.len());
+            &behind[..end]
+        });
+        let searched = |folder: &str| folder.contains("/include") || folder.contains("/lib");
+        code.contains(PATH)
+            && !gives_way.iter().any(|word| code.contains(word))
+            && !is_asked_for(lines, n)
+            && !(adds_folders && folders.all(searched))
+    };
+    let found = (0..lines.len()).find(|n| decides(*n))?;
+    Some(lines[found].number)
+}
+
+/// Whether a block around a line is entered only where a file or folder is there, or a variable is not.
+fn is_asked_for(lines: &[Line<'_>], n: usize) -> bool {
+    let mut indent = lines[n].indent;
+    for line in lines[..n].iter().rev() {
+        if line.indent >= indent {
+            continue;
+        }
+        indent = line.indent;
+        let asks = ["exists(", "isdir(", "isfile(", " is None", "if not "];
+        let opens = line.code.starts_with("if ") || line.code.starts_with("elif ");
+        if opens && asks.iter().any(|word| line.code.contains(word)) {
+            return true;
+        }
+    }
+    false
+}
+
 struct Line<'t> {
     number: u32,
     indent: usize,
@@ -83,17 +123,7 @@ impl SetupPy {
                 .map(|l| l.number),
             arch_list_line: first("TORCH_CUDA_ARCH_LIST"),
             needs_gpu: needs_gpu(&lines),
-            cuda_path_line: lines
-                .iter()
-                .find(|l| {
-                    l.code.contains("/usr/local/cuda")
-                        && !l.code.contains("environ")
-                        && !l.code.contains("getenv")
-                        // One more candidate in a list of them, or a default for others' processes.
-                        && !l.code.contains(".append(")
-                        && !l.code.contains("env[")
-                })
-                .map(|l| l.number),
+            cuda_path_line: cuda_path(&lines),
             fast_math_line: first("use_fast_math"),
             ..Self::default()
         };
@@ -548,6 +578,20 @@ mod tests {
         assert_eq!(SetupPy::parse("setup.py", text).imports_torch, Some(2));
         let unused = "def extensions():\n    import torch\nsetup()\n";
         assert_eq!(SetupPy::parse("setup.py", unused).imports_torch, None);
+    }
+
+    #[test]
+    fn a_path_of_cuda_counts_where_nothing_else_is_searched() {
+        let line = |text: &str| SetupPy::parse("setup.py", text).cuda_path_line;
+        let folder = "include_dirs=['/usr/local/cuda/include']";
+        assert_eq!(line(&format!("Extension('a', {folder})\n")), Some(1));
+        // torch adds the folders of the toolkit that it finds.
+        assert_eq!(line(&format!("CUDAExtension('a', {folder})\n")), None);
+        let nvcc = "CUDAExtension('a', [])\nnvcc = '/usr/local/cuda/bin/nvcc'\n";
+        assert_eq!(line(nvcc), Some(2));
+        let asked = "if os.path.exists('/opt/cuda'):\n    home = '/opt/cuda'\nelif home is None:\n    home = '/usr/local/cuda'\n";
+        assert_eq!(line(asked), None);
+        assert_eq!(line("if linux:\n    home = '/usr/local/cuda'\n"), Some(2));
     }
 
     #[test]

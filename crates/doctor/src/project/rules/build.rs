@@ -314,14 +314,11 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
     Ok(findings)
 }
 
-/// Whether a `set` of CMake gives a value that somebody else's wins over: a cache entry, or one under
-/// `if(NOT …)` of the same variable.
+/// Whether a command of CMake gives way to others: a cache entry, one under `if(NOT …)` of the same
+/// variable, or one that is taken only where the folder exists.
 fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
     let command = &commands[at];
-    if command.name != "set" {
-        return false;
-    }
-    if command.arguments.iter().any(|a| a == "CACHE") {
+    if command.name == "set" && command.arguments.iter().any(|a| a == "CACHE") {
         return true;
     }
     let mut closed = 0;
@@ -332,7 +329,7 @@ fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
             "if" => {
                 let asks = |word: &str| outer.arguments.iter().any(|a| a.contains(word));
                 let own = command.arguments.first().is_some_and(|name| asks(name));
-                if asks("NOT") && own {
+                if asks("NOT") && own || asks("EXISTS") {
                     return true;
                 }
             }
@@ -340,6 +337,65 @@ fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
         }
     }
     false
+}
+
+/// Whether a CMake file names sources of CUDA, and none that a host compiler reads.
+fn only_nvcc(commands: &[CmakeCommand]) -> bool {
+    let mut arguments = commands.iter().flat_map(|c| &c.arguments);
+    let host = |a: &String| [".c", ".cc", ".cpp", ".cxx"].iter().any(|e| a.ends_with(e));
+    let elsewhere = |c: &CmakeCommand| {
+        matches!(
+            c.name.as_str(),
+            "add_subdirectory" | "aux_source_directory" | "target_sources"
+        )
+    };
+    arguments.clone().any(|a| a.ends_with(".cu"))
+        && !arguments.any(host)
+        && !commands.iter().any(elsewhere)
+}
+
+/// Whether CMake is asked for the toolkit.
+fn finds_cuda(commands: &[CmakeCommand]) -> bool {
+    let toolkit = |a: &String| matches!(a.as_str(), "CUDA" | "CUDAToolkit");
+    let asks =
+        |c: &CmakeCommand| c.name == "find_package" && c.arguments.first().is_some_and(toolkit);
+    commands.iter().any(asks)
+}
+
+/// Whether the folder of headers that CMake found is searched as well.
+fn includes_found(commands: &[CmakeCommand]) -> bool {
+    const FOUND: [&str; 4] = [
+        "CUDA_INCLUDE_DIRS",
+        "CUDA_TOOLKIT_INCLUDE",
+        "CUDAToolkit_INCLUDE_DIRS",
+        "CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES",
+    ];
+    let searched = |a: &String| FOUND.iter().any(|name| a.contains(name));
+    let includes = |c: &&CmakeCommand| c.name.ends_with("include_directories");
+    let mut arguments = commands.iter().filter(includes).flat_map(|c| &c.arguments);
+    finds_cuda(commands) && arguments.any(searched)
+}
+
+/// Whether a library of the toolkit is linked by its bare name, which the linker must find.
+fn names_libraries(commands: &[CmakeCommand]) -> bool {
+    const BEGIN: [&str; 10] = [
+        "cublas",
+        "cudart",
+        "cudnn",
+        "cufft",
+        "curand",
+        "cusolver",
+        "cusparse",
+        "npp",
+        "nvToolsExt",
+        "nvrtc",
+    ];
+    let links = |c: &&CmakeCommand| c.name.ends_with("link_libraries") || c.name == "set";
+    let mut arguments = commands.iter().filter(links).flat_map(|c| &c.arguments);
+    arguments.any(|a| {
+        let name = a.strip_prefix("-l").unwrap_or(a);
+        BEGIN.iter().any(|begin| name.starts_with(begin))
+    })
 }
 
 fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
@@ -370,8 +426,14 @@ fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
                 let searched = c.name == "set" && c.arguments.len() > 2
                     || c.name == "link_directories"
                         && commands.iter().any(|other| other.name == "find_library");
+                // nvcc finds its own headers: only a host compiler needs to be told.
+                let spare = match c.name.as_str() {
+                    "set" => false,
+                    "link_directories" => finds_cuda(commands) && !names_libraries(commands),
+                    _ => only_nvcc(commands) || includes_found(commands),
+                };
                 let mut folders = c.arguments.iter();
-                !searched && folders.any(|a| a.starts_with("/usr/local/cuda"))
+                !searched && !spare && folders.any(|a| a.starts_with("/usr/local/cuda"))
             })
             .map(|c| (path.as_str(), c.line))
     });
@@ -553,5 +615,20 @@ mod tests {
         );
         let behind = "if (NOT CUDA_HOME)\nendif()\nset(CUDA_HOME /usr/local/cuda)\n";
         assert_eq!(judged(behind), 1);
+        let there = "if(EXISTS /usr/local/cuda/include)\n include_directories(/usr/local/cuda/include)\nendif()\n";
+        assert_eq!(judged(there), 0);
+        let include = "include_directories(/usr/local/cuda/include)\n";
+        assert_eq!(judged(include), 1);
+        let nvcc = format!("{include}cuda_add_executable(a a.cu)\n");
+        assert_eq!(judged(&nvcc), 0);
+        assert_eq!(judged(&format!("{nvcc}add_library(b b.cpp)\n")), 1);
+        let found = format!("find_package(CUDA)\n{include}");
+        assert_eq!(judged(&found), 1);
+        let both = format!("{found}include_directories(${{CUDA_INCLUDE_DIRS}})\n");
+        assert_eq!(judged(&both), 0);
+        let link = "find_package(CUDA)\nlink_directories(/usr/local/cuda/lib64)\n";
+        assert_eq!(judged(link), 0);
+        let bare = format!("{link}target_link_libraries(a nvinfer cudart)\n");
+        assert_eq!(judged(&bare), 1);
     }
 }

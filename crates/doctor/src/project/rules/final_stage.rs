@@ -6,7 +6,7 @@ use super::Check;
 use super::container::each;
 use super::place::{as_info, at};
 use crate::conclude::Judgement;
-use crate::project::facts::ProjectFacts;
+use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::dockerfile::{Dockerfile, Instruction, Stage};
 
 pub(super) const RULES: &[Check] = &[("DKR004", devel_final)];
@@ -29,14 +29,48 @@ fn devel_final(facts: &ProjectFacts) -> Judgement {
         )
         .hint("compile in a devel stage and copy into a runtime stage");
         vec![
-            if starts_a_program(file, stage) && !to_build_in(&file.path) {
-                found
-            } else {
+            if !starts_a_program(file, stage) || to_build_in(&file.path) {
                 let why = "nothing says that it is more than an image to build and work in";
                 as_info(found.sure(Certainty::Hint, why))
+            } else if let Some(who) = compiles_when_it_runs(facts) {
+                as_info(found.sure(Certainty::Hint, format!("{who} compiles when it runs")))
+            } else {
+                found
             },
         ]
     })
+}
+
+/// What of a project needs a compiler in the image that is started.
+fn compiles_when_it_runs(facts: &ProjectFacts) -> Option<String> {
+    const COMPILING: [&str; 9] = [
+        "deepspeed",
+        "flashinfer",
+        "flashinfer-python",
+        "pycuda",
+        "sglang",
+        "tensorrt-llm",
+        "tilelang",
+        "triton",
+        "vllm",
+    ];
+    let demanded = facts
+        .demands()
+        .find(|r| COMPILING.contains(&r.name.as_str()) && !is_test(&r.file));
+    let imported = || {
+        let mut sources = facts.python.iter().filter(|p| !p.is_test);
+        sources.find(|p| {
+            let is_setup = p.path.rsplit('/').next() == Some("setup.py");
+            !is_setup
+                && p.imports.iter().any(|module| {
+                    let package = module.split('.').next().unwrap_or(module);
+                    module == "torch.utils.cpp_extension" || COMPILING.contains(&package)
+                })
+        })
+    };
+    demanded
+        .map(|r| r.name.clone())
+        .or_else(|| imported().map(|p| p.path.clone()))
 }
 
 /// Whether the image ends in a program that is neither a shell nor a build.
@@ -83,6 +117,28 @@ mod tests {
     use warpsmith_core::Severity;
 
     use super::*;
+    use crate::project::parse::python_source::PythonFile;
+
+    #[test]
+    fn an_image_that_compiles_when_it_runs_keeps_its_compilers() {
+        let severity = |source: &str| {
+            let text = "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nCMD python3 serve.py\n";
+            let facts = ProjectFacts {
+                dockerfiles: vec![Dockerfile::parse("Dockerfile", text)],
+                python: vec![PythonFile::parse("ops.py", source, false)],
+                ..ProjectFacts::default()
+            };
+            devel_final(&facts).unwrap()[0].severity
+        };
+        assert_eq!(severity("import torch\n"), Severity::Warning);
+        for source in [
+            "from torch.utils.cpp_extension import load\n",
+            "import triton.language as tl\n",
+            "import pycuda.autoinit\n",
+        ] {
+            assert_eq!(severity(source), Severity::Info, "{source}");
+        }
+    }
 
     #[test]
     fn an_image_to_work_in_keeps_its_compilers() {

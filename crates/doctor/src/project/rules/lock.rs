@@ -1,7 +1,8 @@
 //! Whether what an image installs is the same tomorrow.
 
 use super::Check;
-use crate::conclude::{Judgement, applies, finding, one, pass};
+use super::place::at;
+use crate::conclude::{Judgement, applies, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::dockerfile::Dockerfile;
 use crate::project::parse::requirements::{Requirement, parse_requirement};
@@ -9,8 +10,8 @@ use crate::project::parse::shell;
 
 pub(super) const RULES: &[Check] = &[("DEP005", no_lock)];
 
-/// The first requirement of an image that more than one release satisfies: where, and which.
-fn installed_range(facts: &ProjectFacts) -> Option<(String, String)> {
+/// The first requirement of an image that more than one release satisfies: file, line, and which.
+fn installed_range(facts: &ProjectFacts) -> Option<(String, u32, String)> {
     let installs = |file: &Dockerfile| -> Vec<(u32, Vec<String>)> {
         let runs = file.stages.iter().flat_map(|s| &s.instructions);
         runs.filter(|i| i.keyword == "RUN")
@@ -31,23 +32,25 @@ fn installed_range(facts: &ProjectFacts) -> Option<(String, String)> {
             let own = words
                 .iter()
                 .any(|w| w == "." || w.starts_with(".[") || w == "sync");
-            let demand = facts.demands().filter(|r| !is_test(&r.file)).find(|r| {
-                let leaf = r.file.rsplit('/').next().unwrap_or(&r.file);
+            let meant = |file: &str| {
+                let leaf = file.rsplit('/').next().unwrap_or(file);
                 let project = matches!(leaf, "setup.py" | "pyproject.toml") && own;
-                (project || named(leaf)) && is_open(r)
-            });
+                project || named(leaf)
+            };
+            let file = nearest(facts, &image.path, meant);
+            let demand = facts
+                .demands()
+                .filter(|r| Some(r.file.as_str()) == file)
+                .find(|r| is_open(r));
             if let Some(r) = demand.filter(|_| !constrained) {
-                return Some((
-                    format!("{}:{}", r.file, r.line),
-                    format!("{}{}", r.name, r.range),
-                ));
+                return Some((r.file.clone(), r.line, format!("{}{}", r.name, r.range)));
             }
             let pip = words.iter().any(|w| w == "pip" || w == "pip3" || w == "uv");
-            let at = words
+            let install = words
                 .iter()
                 .position(|w| w == "install")
                 .unwrap_or(words.len());
-            let bare = words[at..].iter().skip(1).find(|w| {
+            let bare = words[install..].iter().skip(1).find(|w| {
                 let plain = w
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "-_.[]<>=~!,".contains(c));
@@ -56,11 +59,30 @@ fn installed_range(facts: &ProjectFacts) -> Option<(String, String)> {
                 plain && name && !tool && parse_requirement(w).is_some_and(|r| is_open(&r))
             });
             if let Some(word) = bare.filter(|_| pip && !constrained && !takes_values(&words)) {
-                return Some((format!("{}:{line}", image.path), word.clone()));
+                return Some((image.path.clone(), line, word.clone()));
             }
         }
     }
     None
+}
+
+/// The file of requirements that an image means: beside it or above it, which is where an image is built
+/// from, else the only one there is.
+fn nearest<'f>(
+    facts: &'f ProjectFacts,
+    image: &str,
+    meant: impl Fn(&str) -> bool,
+) -> Option<&'f str> {
+    let folder_of = |path: &str| path.rfind('/').map_or(0, |end| end + 1);
+    let files = || {
+        let demands = facts.demands().filter(|r| !is_test(&r.file));
+        demands.map(|r| r.file.as_str()).filter(|file| meant(file))
+    };
+    let above = files().filter(|file| image.starts_with(&file[..folder_of(file)]));
+    above.max_by_key(|file| folder_of(file)).or_else(|| {
+        let first = files().next()?;
+        files().all(|file| file == first).then_some(first)
+    })
 }
 
 /// Whether an option's value stands among the words, which is then no package.
@@ -94,14 +116,16 @@ fn no_lock(facts: &ProjectFacts) -> Judgement {
     if locked || facts.requirements.iter().any(|r| r.has_hash) {
         return pass();
     }
-    let Some((place, range)) = installed_range(facts) else {
+    let Some((file, line, range)) = installed_range(facts) else {
         return pass();
     };
-    one(finding(
+    one(at(
         "DEP005",
+        &file,
+        line,
         "the image installs ranges: the same commit gives another image tomorrow",
+        range,
     )
-    .because(place, range)
     .because("files", "no lock file, no hashes")
     .hint("lock with `uv pip compile --generate-hashes` and install from the lock"))
 }
@@ -122,7 +146,7 @@ mod tests {
                 )],
                 ..ProjectFacts::default()
             };
-            installed_range(&facts).map(|(place, text)| format!("{place} {text}"))
+            installed_range(&facts).map(|(file, line, text)| format!("{file}:{line} {text}"))
         };
         let file = "pip install -r requirements.txt";
         assert_eq!(seen("flask==3.0.0\ntorch==2.8.0\n", file), None);
@@ -140,5 +164,23 @@ mod tests {
             seen("numpy\n", "pip install -r requirements.txt -c all.txt"),
             None
         );
+    }
+
+    #[test]
+    fn an_image_installs_the_file_that_lies_nearest() {
+        let of = |file: &str, text: &str| parse_requirements(file, text).0;
+        let facts = ProjectFacts {
+            requirements: [
+                of("sdk/requirements.txt", "mock>=1.3\n"),
+                of("web/requirements.txt", "flask==3.0.0\n"),
+            ]
+            .concat(),
+            dockerfiles: vec![Dockerfile::parse(
+                "web/Dockerfile",
+                "FROM a\nRUN pip install -r requirements.txt\n",
+            )],
+            ..ProjectFacts::default()
+        };
+        assert_eq!(installed_range(&facts), None);
     }
 }

@@ -1,9 +1,12 @@
 //! Rules about operation, tests and security that are more than a word in a file.
 
+use warpsmith_core::Certainty;
+
 use super::Check;
 use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::parse::dockerfile::Instruction;
 
 pub(super) const RULES: &[Check] = &[
     ("OPS009", debug_server),
@@ -20,12 +23,15 @@ fn debug_server(facts: &ProjectFacts) -> Judgement {
         let Some(stage) = file.last() else {
             continue;
         };
-        for instruction in stage
-            .instructions
-            .iter()
-            .filter(|i| matches!(i.keyword.as_str(), "CMD" | "ENTRYPOINT"))
-        {
-            let text = instruction.arguments.replace(['[', ']', '"', ','], " ");
+        // Of several commands the last one is started.
+        let started = ["CMD", "ENTRYPOINT"].iter().filter_map(|keyword| {
+            let mut lines = stage.instructions.iter();
+            lines.rfind(|i| i.keyword == *keyword)
+        });
+        for instruction in started {
+            let text = instruction
+                .arguments
+                .replace(['[', ']', '"', '\'', ','], " ");
             let words: Vec<&str> = text.split_whitespace().collect();
             let script = words.get(1).filter(|_| words[0].starts_with("python"));
             // What a script starts is in the script: many start uvicorn or waitress themselves.
@@ -34,7 +40,12 @@ fn debug_server(facts: &ProjectFacts) -> Judgement {
                 let mut files = facts.python.iter();
                 files.any(|p| p.path.rsplit('/').next() == Some(name) && p.development_server)
             });
-            if runs || text.contains("flask run") || text.contains("manage.py runserver") {
+            let names = |program: &str, verb: &str| {
+                let is = |word: &&str| word.rsplit('/').next() == Some(program);
+                let behind = words.iter().skip_while(|word| !is(word)).skip(1);
+                behind.into_iter().any(|word| *word == verb)
+            };
+            if runs || names("flask", "run") || names("manage.py", "runserver") {
                 findings.push(
                     at(
                         "OPS009",
@@ -50,19 +61,50 @@ fn debug_server(facts: &ProjectFacts) -> Judgement {
     }
     for python in facts.python.iter().filter(|p| !p.is_test) {
         if let Some(line) = python.debug_server {
-            findings.push(
-                at(
-                    "OPS009",
-                    &python.path,
-                    line,
-                    "a debug server runs code that a visitor sends",
-                    "debug=True",
-                )
-                .hint("take debug from the environment, off by default"),
-            );
+            let found = at(
+                "OPS009",
+                &python.path,
+                line,
+                "a debug server runs code that a visitor sends",
+                "debug=True",
+            )
+            .hint("take debug from the environment, off by default");
+            findings.push(if may_be_started(facts, &python.path) {
+                found
+            } else {
+                let why = "the images start something else, and a server of it runs no such block";
+                as_info(found.sure(Certainty::Hint, why))
+            });
         }
     }
     Ok(findings)
+}
+
+/// Whether an image may run a Python file as a program: it names it, or starts what is not read here.
+fn may_be_started(facts: &ProjectFacts, path: &str) -> bool {
+    /// Programs that import an application instead of running its file.
+    const SERVERS: [&str; 8] = [
+        "celery",
+        "flask",
+        "gunicorn",
+        "hypercorn",
+        "nginx",
+        "streamlit",
+        "uvicorn",
+        "waitress-serve",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let images = facts.dockerfiles.iter().filter_map(|file| file.last());
+    let mut commands = images.map(|stage| {
+        let starts = |i: &&Instruction| matches!(i.keyword.as_str(), "CMD" | "ENTRYPOINT");
+        let lines = stage.instructions.iter().filter(starts);
+        lines.map(|i| i.arguments.as_str()).collect::<String>()
+    });
+    commands.any(|text| {
+        let mut words = text.split(|c: char| c.is_whitespace() || "[]\",'/;&".contains(c));
+        let by_server = words.clone().any(|word| SERVERS.contains(&word));
+        words.any(|word| word == name) || !by_server
+    })
 }
 
 fn extension_untested(facts: &ProjectFacts) -> Judgement {
@@ -169,4 +211,70 @@ fn unsafe_load(facts: &ProjectFacts) -> Judgement {
             })
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_core::Severity;
+
+    use super::*;
+    use crate::project::parse::dockerfile::Dockerfile;
+    use crate::project::parse::python_source::PythonFile;
+
+    #[test]
+    fn a_development_server_is_found_however_its_command_is_written() {
+        let found = |end: &str| {
+            let app = "import flask\nserve(app)\n";
+            let facts = ProjectFacts {
+                dockerfiles: vec![Dockerfile::parse(
+                    "Dockerfile",
+                    &format!("FROM a\nEXPOSE 5000\n{end}\n"),
+                )],
+                python: vec![PythonFile::parse("app.py", app, false)],
+                ..ProjectFacts::default()
+            };
+            debug_server(&facts).unwrap().len()
+        };
+        for end in [
+            "CMD flask run --host 0.0.0.0",
+            "CMD [\"flask\", \"run\"]",
+            "CMD [\"python3\", \"-m\", \"flask\", \"--app\", \"a\", \"run\"]",
+            "ENTRYPOINT [\"python\", \"manage.py\", \"runserver\", \"0.0.0.0:80\"]",
+        ] {
+            assert_eq!(found(end), 1, "{end}");
+        }
+        assert_eq!(found("CMD [\"gunicorn\", \"app:app\"]"), 0);
+        assert_eq!(found("CMD flask run\nCMD gunicorn app:app"), 0);
+    }
+
+    #[test]
+    fn a_block_that_no_image_runs_is_the_developers() {
+        let severity = |command: &str| {
+            let app = "import flask\nif __name__ == '__main__':\n    app.run(debug=True)\n";
+            let facts = ProjectFacts {
+                dockerfiles: vec![Dockerfile::parse(
+                    "Dockerfile",
+                    &format!("FROM a\nEXPOSE 80\n{command}\n"),
+                )],
+                python: vec![PythonFile::parse("web/app.py", app, false)],
+                ..ProjectFacts::default()
+            };
+            let found = debug_server(&facts).unwrap();
+            found
+                .iter()
+                .find(|f| f.message.starts_with("a debug"))
+                .unwrap()
+                .severity
+        };
+        for command in [
+            "CMD [\"python\", \"app.py\"]",
+            "CMD [\"./start.sh\"]",
+            "RUN true",
+        ] {
+            assert_eq!(severity(command), Severity::Warning, "{command}");
+        }
+        for command in ["CMD [\"gunicorn\", \"app:app\"]", "CMD flask run"] {
+            assert_eq!(severity(command), Severity::Info, "{command}");
+        }
+    }
 }
