@@ -11,7 +11,7 @@ pub(super) const SIZE_LIMIT: u64 = 2 << 20;
 const FILE_LIMIT: usize = 200_000;
 
 /// Folders that hold what a tool made, or nobody's code.
-const GENERATED: [&str; 9] = [
+const GENERATED: [&str; 10] = [
     "node_modules",
     "site-packages",
     "build",
@@ -20,6 +20,7 @@ const GENERATED: [&str; 9] = [
     ".venv",
     "venv",
     "__pycache__",
+    "CMakeFiles",
     ".mypy_cache",
 ];
 
@@ -189,6 +190,7 @@ mod tests {
         for (folder, mark) in [
             ("target", "CACHEDIR.TAG"),
             ("env", "pyvenv.cfg"),
+            ("CMakeFiles", "CMakeCUDACompiler.cmake"),
             ("src", "a.cu"),
         ] {
             std::fs::create_dir(root.path().join(folder)).unwrap();

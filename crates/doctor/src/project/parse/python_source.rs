@@ -112,7 +112,17 @@ impl PythonFile {
                 })
                 .map(|(number, _)| number)
         };
-        file.debug_server = first(&RUN, "debug=True");
+        file.debug_server = lines_with(text, &RUN)
+            .into_iter()
+            .find(|(number, line)| {
+                let code = without_comment(line);
+                // An event loop has a debug mode as well, and serves nobody.
+                let loops = ["asyncio.run(", "anyio.run(", "trio.run(", "subprocess.run("];
+                code.contains("debug=True")
+                    && !loops.iter().any(|run| code.contains(run))
+                    && !in_docstring(text, *number)
+            })
+            .map(|(number, _)| number);
         let flask = file.imports.iter().any(|i| i.starts_with("flask"));
         file.development_server = flask && first(&RUN, "app.run(").is_some();
         file.skips_without_cuda = match (first(&SKIP_IF, "cuda"), first(&SKIP_UNLESS, "cuda")) {
@@ -207,6 +217,8 @@ mod tests {
         assert_eq!(runs(quoted), (false, None));
         let remark = "import flask\napp.run(host='0.0.0.0')  # debug=True restarts it\n";
         assert_eq!(runs(remark), (true, None));
+        let event_loop = "import aiohttp\nasyncio.run(close(), debug=True)\n";
+        assert_eq!(runs(event_loop), (false, None));
         let sharp = "import flask\napp.run('#', debug=True)\n";
         assert_eq!(runs(sharp), (true, Some(2)));
     }

@@ -53,6 +53,10 @@ pub(crate) fn find_secrets(path: &str, text: &str) -> Vec<SecretPlace> {
             }
             _ => true,
         };
+        // A signed address names the key that signed it, without its secret.
+        let signed = ["X-Amz-Credential=", "AWSAccessKeyId="]
+            .iter()
+            .any(|name| text[..hit.start()].ends_with(name));
         let mixed = length == 0 || tail.chars().any(|c| c.is_ascii_digit());
         let lower = tail.to_ascii_lowercase();
         let example = lower.contains("example") || lower.contains("xxxx");
@@ -61,6 +65,7 @@ pub(crate) fn find_secrets(path: &str, text: &str) -> Vec<SecretPlace> {
             && alphabet
             && mixed
             && !example
+            && !signed
             && (what != "a private key" || has_key_body(&text[hit.end()..]))
             && !before.is_some_and(|c| c.is_ascii_alphanumeric())
         {
@@ -130,6 +135,18 @@ mod tests {
             0
         );
         assert_eq!(found(&format!("{marker}{}", "é".repeat(300))), 0);
+    }
+
+    #[test]
+    fn a_signed_address_has_no_secret() {
+        let key = format!("AKIA{}", "7Q2W3E4R5T6Y1U8I");
+        let found = |text: String| find_secrets("f", &text).len();
+        assert_eq!(found(format!("key = {key}\n")), 1);
+        let address = "https://a.s3.amazonaws.com/b?X-Amz-Credential=";
+        assert_eq!(
+            found(format!("{address}{key}%2F20251011&X-Amz-Expires=300")),
+            0
+        );
     }
 
     proptest! {

@@ -321,12 +321,16 @@ fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
     if command.name == "set" && command.arguments.iter().any(|a| a == "CACHE") {
         return true;
     }
-    let mut closed = 0;
-    for outer in commands[..at].iter().rev() {
+    let (mut closed, mut other_side) = (0, false);
+    for (n, outer) in commands[..at].iter().enumerate().rev() {
         match outer.name.as_str() {
             "endif" => closed += 1,
             "if" if closed > 0 => closed -= 1,
+            "else" | "elseif" if closed == 0 => other_side = true,
             "if" => {
+                if !std::mem::take(&mut other_side) && is_off(&commands[..n], outer) {
+                    return true;
+                }
                 let asks = |word: &str| outer.arguments.iter().any(|a| a.contains(word));
                 let own = command.arguments.first().is_some_and(|name| asks(name));
                 if asks("NOT") && own || asks("EXISTS") {
@@ -337,6 +341,35 @@ fn is_default(commands: &[CmakeCommand], at: usize) -> bool {
         }
     }
     false
+}
+
+/// Whether the file itself has switched off what an `if` asks for: `if(USE_GPU)` behind
+/// `set(USE_GPU OFF)`.
+fn is_off(before: &[CmakeCommand], condition: &CmakeCommand) -> bool {
+    let asked = match condition.arguments.as_slice() {
+        [name] => name,
+        [name, sign, on] if sign == "STREQUAL" && on == "ON" => name,
+        _ => return false,
+    };
+    let mut set = before.iter().filter(|c| c.name == "set");
+    let last = set.rfind(|c| c.arguments.first() == Some(asked));
+    last.and_then(|c| c.arguments.last())
+        .is_some_and(|value| matches!(value.as_str(), "OFF" | "0" | "FALSE" | "NO"))
+}
+
+/// Whether CMake or the project reads a variable; what nobody reads decides nothing.
+fn is_read(facts: &ProjectFacts, name: &str) -> bool {
+    const BY_CMAKE: [&str; 6] = [
+        "CMAKE_CUDA_COMPILER",
+        "CMAKE_PREFIX_PATH",
+        "CUDAToolkit_ROOT",
+        "CUDA_NVCC_EXECUTABLE",
+        "CUDA_TOOLKIT_ROOT_DIR",
+        "ENV{PATH}",
+    ];
+    let value = format!("${{{name}}}");
+    let mut commands = facts.cmake.iter().flat_map(|(_, commands)| commands);
+    BY_CMAKE.contains(&name) || commands.any(|c| c.arguments.iter().any(|a| a.contains(&value)))
 }
 
 /// Whether a CMake file names sources of CUDA, and none that a host compiler reads.
@@ -428,7 +461,7 @@ fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
                         && commands.iter().any(|other| other.name == "find_library");
                 // nvcc finds its own headers: only a host compiler needs to be told.
                 let spare = match c.name.as_str() {
-                    "set" => false,
+                    "set" => !c.arguments.first().is_some_and(|name| is_read(facts, name)),
                     "link_directories" => finds_cuda(commands) && !names_libraries(commands),
                     _ => only_nvcc(commands) || includes_found(commands),
                 };
@@ -604,17 +637,21 @@ mod tests {
             };
             hard_coded_path(&facts).unwrap().len()
         };
-        assert_eq!(judged("set(CUDA_HOME /usr/local/cuda)\n"), 1);
-        assert_eq!(
-            judged("set(CUDA_HOME /usr/local/cuda CACHE PATH \"\")\n"),
-            0
-        );
-        assert_eq!(
-            judged("if (NOT CUDA_HOME)\n set(CUDA_HOME /usr/local/cuda)\nendif()\n"),
-            0
-        );
-        let behind = "if (NOT CUDA_HOME)\nendif()\nset(CUDA_HOME /usr/local/cuda)\n";
-        assert_eq!(judged(behind), 1);
+        let home = "set(CUDA_HOME /usr/local/cuda)\n";
+        let used = "include_directories(${CUDA_HOME}/include)\n";
+        assert_eq!(judged(&format!("{home}{used}")), 1);
+        assert_eq!(judged(home), 0);
+        let nvcc = "set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)\n";
+        assert_eq!(judged(nvcc), 1);
+        let off = format!("set(GPU OFF)\nif(GPU STREQUAL \"ON\")\n{nvcc}");
+        assert_eq!(judged(&format!("{off}endif()\n")), 0);
+        assert_eq!(judged(&format!("{off}else()\n{nvcc}endif()\n")), 1);
+        let cached = "set(CUDA_HOME /usr/local/cuda CACHE PATH \"\")\n";
+        assert_eq!(judged(&format!("{cached}{used}")), 0);
+        let unless = format!("if (NOT CUDA_HOME)\n{home}endif()\n{used}");
+        assert_eq!(judged(&unless), 0);
+        let behind = format!("if (NOT CUDA_HOME)\nendif()\n{home}{used}");
+        assert_eq!(judged(&behind), 1);
         let there = "if(EXISTS /usr/local/cuda/include)\n include_directories(/usr/local/cuda/include)\nendif()\n";
         assert_eq!(judged(there), 0);
         let include = "include_directories(/usr/local/cuda/include)\n";

@@ -45,11 +45,13 @@ fn installed_range(facts: &ProjectFacts) -> Option<(String, u32, String)> {
             if let Some(r) = demand.filter(|_| !constrained) {
                 return Some((r.file.clone(), r.line, format!("{}{}", r.name, r.range)));
             }
-            let pip = words.iter().any(|w| w == "pip" || w == "pip3" || w == "uv");
             let install = words
                 .iter()
                 .position(|w| w == "install")
                 .unwrap_or(words.len());
+            // `apt install pip` installs it.
+            let is_pip = |w: &String| matches!(w.as_str(), "pip" | "pip3" | "uv");
+            let pip = words[..install].iter().any(is_pip);
             let bare = words[install..].iter().skip(1).find(|w| {
                 let plain = w
                     .chars()
@@ -156,6 +158,7 @@ mod tests {
         );
         assert_eq!(seen("numpy>=1.2\n", "pip install flask==3.0.0"), None);
         assert_eq!(seen("", "pip install --upgrade pip"), None);
+        assert_eq!(seen("", "apt install -y git pip bash"), None);
         assert_eq!(
             seen("", "pip install flask gunicorn==1.0").as_deref(),
             Some("Dockerfile:2 flask")
