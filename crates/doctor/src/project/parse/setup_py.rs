@@ -54,17 +54,16 @@ fn cuda_path(lines: &[Line<'_>]) -> Option<u32> {
             &behind[..end]
         });
         let searched = |folder: &str| folder.contains("/include") || folder.contains("/lib");
-        code.contains(PATH)
-            && !gives_way.iter().any(|word| code.contains(word))
-            && !is_asked_for(lines, n)
-            && !(adds_folders && folders.all(searched))
+        let tried = gives_way.iter().any(|word| code.contains(word)) || is_tried(lines, n);
+        let spare = adds_folders && folders.all(searched);
+        code.contains(PATH) && !tried && !spare
     };
     let found = (0..lines.len()).find(|n| decides(*n))?;
     Some(lines[found].number)
 }
 
 /// Whether a block around a line is entered only where a file or folder is there, or a variable is not.
-fn is_asked_for(lines: &[Line<'_>], n: usize) -> bool {
+fn is_tried(lines: &[Line<'_>], n: usize) -> bool {
     let mut indent = lines[n].indent;
     for line in lines[..n].iter().rev() {
         if line.indent >= indent {

@@ -387,7 +387,7 @@ fn only_nvcc(commands: &[CmakeCommand]) -> bool {
         && !commands.iter().any(elsewhere)
 }
 
-/// Whether CMake is asked for the toolkit.
+/// Whether CMake searches for the toolkit.
 fn finds_cuda(commands: &[CmakeCommand]) -> bool {
     let toolkit = |a: &String| matches!(a.as_str(), "CUDA" | "CUDAToolkit");
     let asks =
