@@ -100,7 +100,7 @@ enum View {
 enum Included {
     /// Folders such as `examples`, `samples`, `demo`, `tutorials`.
     Examples,
-    /// Other people's code: `third_party`, `external`, `vendor` and the like, submodules.
+    /// Other people's code: `third_party`, `external`, `vendor` and the like, submodules, copied releases.
     Vendored,
     /// Inputs of tests: `fixtures`, `testdata`.
     Fixtures,

@@ -16,7 +16,7 @@ use super::facts::ProjectFacts;
 pub enum Apart {
     /// Inputs of tests.
     Fixtures,
-    /// Other people's code: `third_party`, submodules.
+    /// Other people's code: `third_party`, submodules, copied releases.
     Vendored,
     /// Examples, samples, demos and tutorials.
     Examples,
