@@ -35,7 +35,7 @@ impl Body<'_, '_> {
 
     /// The number behind `Enumeration.MEMBER.value`. The member alone is a number already, of which no
     /// path reads an attribute.
-    fn member_value(&mut self, expr: ExprId) -> Option<Global> {
+    pub(super) fn member_value(&mut self, expr: ExprId) -> Option<Global> {
         let tree = &*self.shared.tree;
         let ExprKind::Attribute(member, attr) = tree.expr(expr).kind else {
             return None;

@@ -139,6 +139,10 @@ impl Body<'_, '_> {
             known.push((expr, value));
             return Ok(());
         }
+        if let Some(value) = self.member_value(expr) {
+            known.push((expr, value));
+            return Ok(());
+        }
         let tree = &*self.shared.tree;
         let parts: Vec<ExprId> = match tree.expr(expr).kind {
             ExprKind::Name(name) => {
