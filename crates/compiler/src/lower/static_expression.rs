@@ -67,24 +67,25 @@ impl Body<'_, '_> {
         if !text.is_some_and(|text| text.contains("static(")) {
             return false;
         }
+        let inside = |outer: (u32, u32), expr: &Expr| outer.0 <= expr.start && expr.end <= outer.1;
         let calls: Vec<ExprId> = (0..tree.exprs.len() as u32)
             .map(ExprId)
             .filter(|id| {
                 let expr = tree.expr(*id);
-                let uses = |part: &Expr| {
-                    part.kind == ExprKind::Name(name)
-                        && expr.start <= part.start
-                        && part.end <= expr.end
-                };
-                matches!(expr.kind, ExprKind::Call { .. })
-                    && start <= expr.start
-                    && expr.end <= end
-                    && tree.exprs.iter().any(uses)
+                matches!(expr.kind, ExprKind::Call { .. }) && inside((start, end), &expr)
             })
             .collect();
-        calls
-            .into_iter()
-            .any(|call| self.static_call(call).is_some())
+        calls.into_iter().any(|call| {
+            // Names are looked for in the few calls of `wp.static` alone.
+            self.static_call(call).is_some() && {
+                let tree = &*self.shared.tree;
+                let call = tree.expr(call);
+                let mut exprs = tree.exprs.iter();
+                exprs.any(|part| {
+                    part.kind == ExprKind::Name(name) && inside((call.start, call.end), part)
+                })
+            }
+        })
     }
 
     /// What a call of `wp.static` stands for in the kernel: a constant of its own, or a function.

@@ -1,8 +1,8 @@
 //! Whether a patched source still compiles: asked of the compiler that is here.
 //!
 //! The text goes through the compiler's standard input, before and after the fix; nothing is linked and
-//! nothing is kept. Headers are searched where the project has them. A file that did not compile before, because its headers are elsewhere, proves nothing:
-//! its fix stays what somebody must look at.
+//! nothing is kept. Headers are searched where the project has them. A file that did not compile before,
+//! because its headers are elsewhere, proves nothing: its fix stays what somebody must look at.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
