@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::precedence::Precedence;
 use super::target::{CommandError, CommandTarget};
 use crate::comparison::turns::{self, Turns, TurnsPlan, TurnsProgress};
 use crate::measurement::Measurement;
@@ -82,10 +83,17 @@ fn warmed_up(
     watch: &mut dyn FnMut(ContestProgress<'_>),
 ) -> Result<Turns<CommandError>, CommandError> {
     let begun = Instant::now();
+    // Also between the runs, or most of the budget of short ones is spent in the queue.
+    let precede = contestants.iter().all(|each| each.target.precedes);
+    let precedence = precede.then(Precedence::take).flatten();
+    let prepare = |contestant: &Contestant| match (&precedence, &contestant.prepare) {
+        (Some(precedence), Some(_)) => precedence.pause(|| run_beside(contestant.prepare.as_ref())),
+        (_, line) => run_beside(line.as_ref()),
+    };
     for contestant in contestants {
         for _ in 0..warm_up {
             watch(ContestProgress::WarmUp(&contestant.name));
-            run_beside(contestant.prepare.as_ref())?;
+            prepare(contestant)?;
             contestant.target.run(0)?;
         }
     }
@@ -103,7 +111,7 @@ fn warmed_up(
         sides,
         &mut |side| {
             let contestant = &contestants[side];
-            run_beside(contestant.prepare.as_ref())?;
+            prepare(contestant)?;
             runs[side] += 1;
             Ok(contestant.target.run(runs[side])?.sample())
         },

@@ -3,6 +3,7 @@
 
 pub mod contest;
 pub mod peak_memory;
+pub mod precedence;
 pub mod samples;
 mod scheduling;
 pub mod size_study;

@@ -14,6 +14,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::ptr;
 
+use super::precedence::{self, Precedence};
+
 /// A process that was started, and the read end of its standard error.
 pub(super) struct Spawned {
     pub(super) pid: libc::pid_t,
@@ -48,8 +50,8 @@ impl SpawnPlan {
         })
     }
 
-    /// Starts it. The program is looked for in `PATH`.
-    pub(super) fn start(self) -> io::Result<Spawned> {
+    /// Starts it, before others where there is precedence. The program is looked for in `PATH`.
+    pub(super) fn start(self, precedence: Option<&Precedence>) -> io::Result<Spawned> {
         let pointers = |texts: &[CString]| -> Vec<*mut libc::c_char> {
             let pointers = texts.iter().map(|text| text.as_ptr().cast_mut());
             pointers.chain([ptr::null_mut()]).collect()
@@ -60,7 +62,7 @@ impl SpawnPlan {
             (self.discard.as_raw_fd(), libc::STDOUT_FILENO),
             (self.stderr.1.as_raw_fd(), libc::STDERR_FILENO),
         ])?;
-        let attributes = Attributes::new()?;
+        let attributes = Attributes::new(precedence.is_some())?;
         let mut pid = 0;
         // SAFETY: both lists are of NUL-terminated strings that live in `self`, and end in a null
         // pointer; actions and attributes were initialised by their constructors.
@@ -133,7 +135,8 @@ impl Attributes {
     #[cfg(not(target_os = "linux"))]
     const OWN_GROUP: libc::c_int = libc::POSIX_SPAWN_SETPGROUP as libc::c_int;
 
-    fn new() -> io::Result<Self> {
+    /// `precedes`: the class of a command that starts before others.
+    fn new(precedes: bool) -> io::Result<Self> {
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: initialises the object that the pointer is to.
         check(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
@@ -149,9 +152,12 @@ impl Attributes {
             (none.assume_init(), pipe.assume_init())
         };
         // Rust ignores SIGPIPE, and a command should not inherit that; nor our mask.
-        let flags = Self::OWN_GROUP
+        let mut flags = Self::OWN_GROUP
             | libc::POSIX_SPAWN_SETSIGMASK as libc::c_int
             | libc::POSIX_SPAWN_SETSIGDEF as libc::c_int;
+        if precedes {
+            flags |= libc::POSIX_SPAWN_SETSCHEDULER as libc::c_int;
+        }
         // SAFETY: the attributes and both sets are initialised.
         unsafe {
             check(libc::posix_spawnattr_setsigmask(&mut attributes.0, &none))?;
@@ -159,6 +165,20 @@ impl Attributes {
                 &mut attributes.0,
                 &pipe,
             ))?;
+            #[cfg(target_os = "linux")]
+            if precedes {
+                let starting = libc::sched_param {
+                    sched_priority: precedence::STARTING,
+                };
+                check(libc::posix_spawnattr_setschedpolicy(
+                    &mut attributes.0,
+                    libc::SCHED_RR,
+                ))?;
+                check(libc::posix_spawnattr_setschedparam(
+                    &mut attributes.0,
+                    &starting,
+                ))?;
+            }
             check(libc::posix_spawnattr_setflags(
                 &mut attributes.0,
                 flags as libc::c_short,

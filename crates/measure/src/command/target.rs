@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::peak_memory::inherited_peak;
+use super::precedence::Precedence;
 use super::scheduling::{self, Escaped, Scheduled};
 use super::spawn::{SpawnPlan, Spawned};
 use super::tree_account::{Running, TreeAccount};
@@ -138,6 +139,8 @@ pub struct CommandTarget {
     pub ignore_failure: bool,
     /// What it reads; nothing where there is none.
     pub stdin: Option<PathBuf>,
+    /// Whether it goes before everything else that wants a core, where this user may decide that.
+    pub precedes: bool,
     /// Ends the run when it becomes true, with [`CommandError::Interrupted`].
     pub interrupted: Option<Arc<AtomicBool>>,
 }
@@ -150,13 +153,14 @@ impl CommandTarget {
     /// One thread did the work if it has this share of the CPU time.
     const ONE_THREAD: f64 = 0.95;
 
-    /// A command without input that may take ten minutes.
+    /// A command without input and precedence that may take ten minutes.
     pub fn new(words: Vec<String>) -> Self {
         Self {
             words,
             limit: Duration::from_secs(600),
             ignore_failure: false,
             stdin: None,
+            precedes: false,
             interrupted: None,
         }
     }
@@ -211,8 +215,12 @@ impl CommandTarget {
         let running = Running::begin();
         let account = TreeAccount::open(&running);
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
+        let precedence = self.precedes.then(Precedence::take).flatten();
         let begun = Instant::now();
-        let Spawned { pid, stderr } = plan.start().map_err(cannot_start)?;
+        let Spawned { pid, stderr } = plan.start(precedence.as_ref()).map_err(cannot_start)?;
+        if let Some(precedence) = &precedence {
+            precedence.has_started(pid);
+        }
         thread::scope(|scope| {
             let tail = scope.spawn(move || keep_tail(stderr));
             let (ended, watched) = mpsc::channel::<()>();

@@ -75,11 +75,8 @@ impl Bound {
             .map(|(wall, cpu)| (wall - cpu) / wall.max(f64::MIN_POSITIVE))
             .collect();
         gaps.sort_unstable_by(f64::total_cmp);
-        // More time on cores than on the clock, beyond what the two clocks can disagree by.
-        if gaps[0] < -0.2 || gaps[count / 10] < -0.05 {
-            return Self::SeveralCores;
-        }
-        // In one run of a hundred the kernel's accounts do not add up; the others still tell.
+        // A wait is known where one thread did the work. In one run of a hundred the kernel's accounts
+        // do not add up; the others still tell.
         let waited = &measurement.waited_seconds;
         if waited.len() as f64 >= Self::NEARLY_ALL * count as f64 {
             let (waited, cpu) = (median_of(waited), median_of(cpu));
@@ -88,6 +85,10 @@ impl Bound {
                 true => Self::OneCore,
                 false => Self::Waits(share),
             };
+        }
+        // More time on cores than on the clock, beyond what the two clocks can disagree by.
+        if gaps[0] < -0.2 || gaps[count / 10] < -0.05 {
+            return Self::SeveralCores;
         }
         if measurement.conditions.mode == SampleMode::CpuClosure {
             // The sampler keeps no CPU time of a sample in which the thread waited.
@@ -232,5 +233,12 @@ mod tests {
         assert_eq!(Bound::of(&parallel), Bound::SeveralCores);
         parallel.cpu_seconds.clear();
         assert_eq!(Bound::of(&parallel), Bound::NotRead);
+    }
+
+    #[test]
+    fn one_account_that_does_not_add_up_is_not_a_second_core() {
+        let mut busy = work(0.002, Some(0.0));
+        busy.cpu_seconds[7] = 1.5 * busy.seconds[7];
+        assert_eq!(Bound::of(&busy), Bound::OneCore);
     }
 }

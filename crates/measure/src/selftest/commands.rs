@@ -47,7 +47,10 @@ impl Loops {
     pub fn calibrate() -> Result<Self, CommandError> {
         const TURNS: u32 = 40_000;
         let cpu = |line: &str| -> Result<f64, CommandError> {
-            let target = CommandTarget::shell(line);
+            let target = CommandTarget {
+                precedes: true,
+                ..CommandTarget::shell(line)
+            };
             let runs: Result<Vec<f64>, _> = (1..=9)
                 .map(|run| target.run(run).map(|run| run.cpu.as_secs_f64()))
                 .collect();
@@ -104,6 +107,7 @@ pub fn selftest(
         let contestant = |name: &str, seconds: f64| {
             let target = CommandTarget {
                 limit: Duration::from_secs(60),
+                precedes: true,
                 ..CommandTarget::shell(&Loops::line(loops.turns(seconds)))
             };
             Contestant::new(name, target)

@@ -46,7 +46,8 @@ use warpsmith_console::table::Table;
 /// A and B are cases of kernels, commands, files of samples, settings of a workload, or baselines.
 ///
 /// Commands and settings run in turns. Wall time decides on a quiet machine. On a busy one the CPU
-/// time of the whole process tree decides, if the work does nothing but compute.
+/// time of the whole process tree decides, if the work does nothing but compute. Where this user
+/// may, commands get the largest share of the cores; `--ordinary-priority` leaves them theirs.
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
@@ -107,6 +108,9 @@ pub(super) struct Row {
     evaluation: Option<Evaluation>,
     #[serde(flatten)]
     choice: Option<ClockChoice>,
+    /// Commands: whether they ran before everything else that wanted a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preceded: Option<bool>,
     /// Why the two are not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_comparable: Option<String>,
@@ -220,7 +224,7 @@ impl Compare {
             };
             let turns = self.commands.compare(global, &plan)?;
             failure = turns.failure;
-            rows_of(turns.sides, turns.conclusions)
+            rows_of(turns.sides, turns.conclusions, self.commands.precede())
         } else if let ([a, b], 2) = (&files[..], case_count) {
             let plan = ComparisonPlan {
                 margin,
@@ -298,6 +302,7 @@ impl Compare {
             name,
             evaluation: Some(row.evaluation),
             choice: None,
+            preceded: None,
             not_comparable: None,
             ranks: row.comparison.ranks,
             log_ratios: row.comparison.log_ratios,
@@ -309,7 +314,7 @@ impl Compare {
 }
 
 /// One row for every side but the first.
-fn rows_of(sides: Vec<Measurement>, conclusions: Vec<Conclusion>) -> Vec<Row> {
+fn rows_of(sides: Vec<Measurement>, conclusions: Vec<Conclusion>, preceded: bool) -> Vec<Row> {
     let mut sides = sides.into_iter();
     let Some(base) = sides.next() else {
         return Vec::new();
@@ -320,6 +325,7 @@ fn rows_of(sides: Vec<Measurement>, conclusions: Vec<Conclusion>) -> Vec<Row> {
             name: side.name.clone(),
             evaluation: Some(conclusion.evaluation),
             choice: Some(conclusion.choice),
+            preceded: Some(preceded),
             not_comparable: None,
             ranks: conclusion.ranks,
             log_ratios: conclusion.log_ratios,
@@ -335,6 +341,7 @@ fn row(name: String, done: Comparison) -> Row {
         name,
         evaluation: Some(done.evaluation),
         choice: None,
+        preceded: None,
         not_comparable: None,
         ranks: done.ranks,
         log_ratios: done.log_ratios,
@@ -386,6 +393,7 @@ fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
             name: b.name.clone(),
             evaluation,
             choice,
+            preceded: None,
             not_comparable,
             ranks: mann_whitney(&a.seconds, &b.seconds),
             log_ratios: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use warpsmith_measure::command::contest::{ContestProgress, Contestant, contest};
-use warpsmith_measure::command::{CommandError, CommandTarget, words};
+use warpsmith_measure::command::{CommandError, CommandTarget, precedence, words};
 use warpsmith_measure::comparison::turns::{Turns, TurnsPlan};
 
 use super::parameters::{Parameter, expand};
@@ -97,6 +97,9 @@ pub(super) struct Commands {
     /// Run commands without a shell: for those of a few milliseconds.
     #[arg(hide_short_help = true, short = 'N', long, requires = "command")]
     no_shell: bool,
+    /// Do not run the commands before everything else, also where this user may.
+    #[arg(hide_short_help = true, long, requires = "command")]
+    ordinary_priority: bool,
     /// End a single run that takes longer than this.
     #[arg(hide_short_help = true, long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
     limit: f64,
@@ -145,6 +148,7 @@ impl Commands {
                     limit: Duration::try_from_secs_f64(self.limit)?,
                     ignore_failure: self.ignore_failure,
                     stdin: self.stdin.clone(),
+                    precedes: self.precede(),
                     interrupted: Some(interruption.flag()),
                     ..CommandTarget::new(words)
                 },
@@ -154,6 +158,11 @@ impl Commands {
             })
         };
         lines.iter().enumerate().map(contestant).collect()
+    }
+
+    /// Whether they go before everything else that wants a core.
+    pub(super) fn precede(&self) -> bool {
+        !self.ordinary_priority && precedence::is_permitted()
     }
 
     /// Runs the commands in turns.
@@ -181,6 +190,7 @@ pub(crate) fn compare_lines(
     let interruption = Interruption::listen()?;
     let contestants = [a, b].map(|line| {
         let target = CommandTarget {
+            precedes: true,
             interrupted: Some(interruption.flag()),
             ..CommandTarget::shell(line)
         };

@@ -192,6 +192,7 @@ impl Bench<'_> {
         output::progress(self.global, &format!("measuring {commit}"));
         let contestant = |commit: &str| {
             let target = CommandTarget {
+                precedes: true,
                 interrupted: Some(self.interruption.flag()),
                 ..CommandTarget::shell(&self.options.line.replace("{commit}", commit))
             };
