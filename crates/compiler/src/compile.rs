@@ -9,11 +9,11 @@ use warpsmith_core::Finding;
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
 use crate::globals::{Place, ProjectModule, Scope, Tables, imported};
-use crate::ir::{Function, Line, Module, Number};
 use crate::lower::{Operators, Shared, build_kernel};
-use crate::names::Names;
 use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
-use crate::types::TypeTable;
+use warpsmith_ir::names::Names;
+use warpsmith_ir::types::TypeTable;
+use warpsmith_ir::{Function, Line, Module, Number};
 
 /// What to compile and how to name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

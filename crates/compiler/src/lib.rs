@@ -21,30 +21,27 @@
 //! 1.19.0 generates for it; everything else is refused with a finding that names the construct and its
 //! line.
 
-mod builtin;
 mod compile;
 mod diagnostic;
 mod emit;
 mod folder;
 mod globals;
-pub mod ir;
 pub mod launch_abi;
 mod lower;
-mod names;
+mod overload;
 pub mod runtime_header;
-pub mod small_keys;
 mod syntax;
-mod types;
 
-pub use builtin::{
-    BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,
-};
 pub use compile::{Compiler, EachKernel, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit};
 pub use folder::Folder;
 pub use globals::{ModuleText, Modules, Place};
-pub use names::{Name, Names};
-pub use types::{
+pub use warpsmith_ir as ir;
+pub use warpsmith_ir::builtin::{
+    BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,
+};
+pub use warpsmith_ir::names::{Name, Names};
+pub use warpsmith_ir::types::{
     Extent, FieldDef, Mapping, Query, Scalar, StructDef, StructId, Tile, Type, TypeId, TypeTable,
 };

@@ -15,9 +15,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_interpreter::{Argument, Interpreter, random_arguments};
+use warpsmith_ir::{FunctionKind, Module};
 
 const LAST_TIER: u32 = 5;
 const RUNS: usize = 3;

@@ -1,6 +1,6 @@
 //! Arguments of a launch.
 
-use warpsmith_compiler::ir::Number;
+use warpsmith_ir::Number;
 
 /// One argument of a kernel; `M` is what the bytes of arrays lie in.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use super::half::round_half;
 use super::instruction::{Binary, Class, Unary};
 use super::lanes::{ALL, Cell, LANES, Mask, Registers, Word, each, spread};
 use super::operations::{self, Visitor};
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Scalar;
 
 /// Writes `new` where the mask says.
 #[inline(always)]

@@ -7,8 +7,8 @@ use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout};
 use super::memory::Buffer;
 use super::object::Objects;
 use super::plan::number_bits;
-use warpsmith_compiler::ir::Number;
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::Number;
+use warpsmith_ir::types::{Scalar, Type, TypeId};
 
 /// An array as the lanes see it.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpsmith_core::{Finding, Severity, Span};
 
-use warpsmith_compiler::ir::Module;
+use warpsmith_ir::Module;
 
 /// What stops a lane, or is reported of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

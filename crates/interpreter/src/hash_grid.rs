@@ -1,6 +1,6 @@
 //! Points by the cell of a grid that they lie in. The grid repeats without end in every direction.
 
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Words of a search: the grid's number, the box of cells (first, last), the cell at hand, the range of
 /// points that is left of it, and the point found last.

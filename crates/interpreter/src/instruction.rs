@@ -7,8 +7,8 @@ use super::factorisation::Factorisation;
 use super::lanes::Cell;
 use super::noise::Noise;
 use super::object::Question;
-use warpsmith_compiler::ir::Comparison;
-use warpsmith_compiler::{Scalar, TypeId};
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::{Scalar, TypeId};
 
 /// An operation on two scalars of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

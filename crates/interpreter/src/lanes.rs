@@ -5,7 +5,7 @@
 
 use bytemuck::Pod;
 
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Threads that run together.
 pub(super) const LANES: usize = 64;

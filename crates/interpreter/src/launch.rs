@@ -16,8 +16,8 @@ use super::native::NativeCode;
 use super::object::Objects;
 use super::plan::{Program, plan};
 use super::spirv::{self, Spirv, SpirvTarget};
-use warpsmith_compiler::ir::{FunctionKind, Module};
-use warpsmith_compiler::{Type, TypeId};
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{FunctionKind, Module};
 
 /// Blocks of lanes that a worker takes at a time.
 pub(super) const BLOCKS_AT_A_TIME: usize = 16;

@@ -6,8 +6,8 @@
 
 use super::hash_grid::GRID_QUERY_LEAVES;
 use super::memory::lane_bits;
-use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Query, Scalar, Type, TypeId};
+use warpsmith_ir::Module;
+use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
 
 /// Buffer, first element, four sizes, four strides (in elements).
 pub(super) const ARRAY_LEAVES: usize = 10;
@@ -152,7 +152,7 @@ impl Layout {
     pub(super) fn field(
         module: &Module,
         ty: TypeId,
-        name: warpsmith_compiler::Name,
+        name: warpsmith_ir::names::Name,
     ) -> Option<(usize, TypeId)> {
         let Type::Struct(id) = module.types.get(module.types.value_of(ty)) else {
             return None;

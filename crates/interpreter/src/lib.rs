@@ -2,7 +2,7 @@
 //!
 //! [`Interpreter::forward`] and [`Interpreter::adjoint`] plan a module once: every builtin becomes a
 //! sequence of scalar operations on registers, every function is laid into its callers, and the adjoint is
-//! derived operation by operation along the backward walk that [`warpsmith_compiler::ir`] describes.
+//! derived operation by operation along the backward walk that [`warpsmith_ir`] describes.
 //! [`Interpreter::run`] then runs it over a launch grid, many threads (lanes) per instruction.
 //!
 //! Invariants:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
 use super::mesh::Mesh;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// An object on the host that a kernel reaches through its number.
 #[derive(Debug)]

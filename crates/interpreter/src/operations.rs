@@ -10,8 +10,8 @@ use super::half::{round_bfloat16, round_half};
 use super::instruction::{Binary, Class, Unary};
 use super::lanes::Word;
 use super::special;
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Scalar;
 
 /// Receives the function of one scalar, or of two, that an operation is. None captures anything.
 pub(super) trait Visitor: Sized {

@@ -4,8 +4,8 @@
 use super::argument::{Argument, ArrayArgument};
 use super::layout::{Layout, scalar_bytes};
 use super::memory::write_bytes;
-use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Module, Number};
 
 /// The most elements along a dimension that the grid does not have, where arrays have one, two or three
 /// such: 64 elements a thread are enough.

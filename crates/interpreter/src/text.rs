@@ -1,7 +1,7 @@
 //! What threads print: `print` of values, and `printf` with C's conversions.
 
 use super::lanes::Cell;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// A part of what is printed.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use super::Target;
 use super::buffer::Buffer;
 use super::literal;
 use super::writer::Writer;
-use crate::ir::{Function, FunctionKind, Module, Op, VarId};
-use crate::types::{CPU_BLOCK, GPU_BLOCK, Mapping, Type, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, GPU_BLOCK, Mapping, Type, TypeId};
+use warpsmith_ir::{Function, FunctionKind, Module, Op, VarId};
 
 /// Where a body stands.
 #[derive(Clone, Copy)]

@@ -3,9 +3,9 @@
 use super::Target;
 use super::body::{self, Forward, Frame};
 use super::buffer::Buffer;
-use crate::ir::{Function, FunctionKind, Module, Origin};
-use crate::names::Name;
-use crate::types::{Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{Function, FunctionKind, Module, Origin};
 
 const SEPARATOR: &str = ",\n    ";
 

@@ -3,8 +3,8 @@
 use super::body::{Exception, Forward};
 use super::literal;
 use super::writer::Writer;
-use crate::builtin::BUILTINS;
-use crate::ir::{Call, Callee, Chain, Op, Template, VarId};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::{Call, Callee, Chain, Op, Template, VarId};
 
 /// Which of the two passes over the operations is written.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::Target;
 use super::body::{self, Forward, Frame, is_vector_array};
 use super::buffer::Buffer;
-use crate::ir::{Function, FunctionKind, Module, Variable};
+use warpsmith_ir::{Function, FunctionKind, Module, Variable};
 
 /// Appends the kernel with its frame.
 pub(super) fn emit(module: &Module, out: &mut Buffer) {
@@ -58,7 +58,7 @@ fn fixes_strides(module: &Module, kernel: &Function, long_constant_loop: bool) -
     let mut any = false;
     let mut all = true;
     for (_, variable) in kernel.parameters() {
-        if let crate::types::Type::Array { rank, .. } = module.types.get(variable.ty) {
+        if let warpsmith_ir::types::Type::Array { rank, .. } = module.types.get(variable.ty) {
             any |= rank == 1;
             all &= rank == 1;
         }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::Target;
 use super::body::{self, Forward, Frame};
 use super::buffer::Buffer;
-use crate::ir::{Function, FunctionKind, KernelOptions, Module, Piece};
-use crate::types::Type;
+use warpsmith_ir::types::Type;
+use warpsmith_ir::{Function, FunctionKind, KernelOptions, Module, Piece};
 
 /// Appends the forward kernel and, if wanted, the backward one.
 pub(super) fn emit(module: &Module, out: &mut Buffer) {

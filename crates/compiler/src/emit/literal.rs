@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::buffer::Buffer;
-use crate::ir::{Constant, Module, Number};
-use crate::types::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Constant, Module, Number};
 
 /// Appends a constant.
 pub(super) fn constant(module: &Module, constant: Constant, out: &mut Buffer) {

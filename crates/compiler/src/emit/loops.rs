@@ -1,7 +1,7 @@
 //! Labels, tests and steps of loops.
 
 use super::writer::Writer;
-use crate::ir::{LoopKind, VarId};
+use warpsmith_ir::{LoopKind, VarId};
 
 impl Writer<'_> {
     pub(super) fn is_while(&self, index: u32) -> bool {

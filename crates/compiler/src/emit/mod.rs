@@ -19,7 +19,7 @@ mod writer;
 use body::Forward;
 use buffer::Buffer;
 
-use crate::ir::{Module, Origin};
+use warpsmith_ir::{Module, Origin};
 
 /// Which C++ dialect is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

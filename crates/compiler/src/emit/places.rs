@@ -1,7 +1,7 @@
 //! Places in memory: traced lvalues, and slots of array elements.
 
 use super::writer::Writer;
-use crate::ir::{Place, Slot, SlotStep, Step, VarId};
+use warpsmith_ir::{Place, Slot, SlotStep, Step, VarId};
 
 impl Writer<'_> {
     /// A traced place as an lvalue: each step is wrapped around those before it.

@@ -2,8 +2,8 @@
 
 use super::body::Forward;
 use super::writer::Writer;
-use crate::builtin::BUILTINS;
-use crate::ir::{Call, Callee, LoopKind, Op};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::{Call, Callee, LoopKind, Op};
 
 impl Writer<'_> {
     /// Writes the adjoints of the operations `from..to`, last first.

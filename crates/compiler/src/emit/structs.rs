@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::buffer::Buffer;
-use crate::ir::Module;
-use crate::types::{Type, TypeId};
+use warpsmith_ir::Module;
+use warpsmith_ir::types::{Type, TypeId};
 
 /// Appends the structs that a module uses.
 pub(super) fn emit(module: &Module, out: &mut Buffer) {
@@ -21,11 +21,11 @@ fn accumulates(module: &Module, ty: TypeId) -> bool {
         _ => module
             .types
             .scalar_of(ty)
-            .is_some_and(crate::types::Scalar::adds_atomically),
+            .is_some_and(warpsmith_ir::types::Scalar::adds_atomically),
     }
 }
 
-fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
+fn emit_one(module: &Module, def: &warpsmith_ir::types::StructDef, out: &mut Buffer) {
     let name = module.names.get(def.native);
     let fields: Vec<(&str, &str, TypeId, bool)> = def
         .fields

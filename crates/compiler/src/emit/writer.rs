@@ -2,8 +2,8 @@
 
 use super::Target;
 use super::buffer::Buffer;
-use crate::ir::{Function, Module, Piece, VarId};
-use crate::types::TypeId;
+use warpsmith_ir::types::TypeId;
+use warpsmith_ir::{Function, Module, Piece, VarId};
 
 /// Writes one function's body.
 pub(super) struct Writer<'a> {

@@ -5,10 +5,10 @@ use super::evaluate::{evaluate, path};
 use super::value::Tables;
 use super::{Global, Scope};
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, Number};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List};
-use crate::types::{Extent, Mapping, Query, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Extent, Mapping, Query, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::{Constant, Number};
 
 /// The type that an expression names.
 pub(crate) fn type_of(

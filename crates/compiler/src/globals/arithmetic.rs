@@ -1,9 +1,9 @@
 //! Python's arithmetic on constants. What depends on a mathematics library is left out: a last digit that
 //! differs from one machine to the next would be a wrong byte.
 
-use crate::ir::{Comparison, Constant, Number};
 use crate::syntax::BinaryOp;
-use crate::types::{Scalar, Type, TypeTable};
+use warpsmith_ir::types::{Scalar, Type, TypeTable};
+use warpsmith_ir::{Comparison, Constant, Number};
 
 /// Python's arithmetic on numbers.
 pub(super) fn arithmetic(op: BinaryOp, left: Number, right: Number) -> Option<Number> {

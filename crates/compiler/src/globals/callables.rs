@@ -6,12 +6,12 @@ use super::evaluate::{evaluate, path};
 use super::library::library_overloads;
 use super::value::Tables;
 use super::{FunctionDef, FunctionSet, Global, ParamDef, Scope};
-use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, Origin};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, FunctionNode, List, StmtKind};
-use crate::types::TypeId;
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::TypeId;
+use warpsmith_ir::{Constant, Origin};
 
 impl Scope {
     /// Enters a function or a kernel.

@@ -5,9 +5,9 @@ use super::evaluate::{evaluate, path};
 use super::value::Tables;
 use super::{Global, Scope};
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, Number};
 use crate::syntax::{ClassNode, ExprKind, StmtKind};
-use crate::types::{FieldDef, StructDef};
+use warpsmith_ir::types::{FieldDef, StructDef};
+use warpsmith_ir::{Constant, Number};
 
 impl Scope {
     /// Enters a struct; a class of another kind is opaque.

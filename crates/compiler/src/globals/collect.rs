@@ -5,9 +5,9 @@ use super::evaluate::{binary, evaluate, path};
 use super::value::Tables;
 use super::{Global, PythonModule, Scope};
 use crate::diagnostic::Problem;
-use crate::ir::Constant;
 use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
-use crate::types::{Scalar, Type, TypeId, TypeTable};
+use warpsmith_ir::Constant;
+use warpsmith_ir::types::{Scalar, Type, TypeId, TypeTable};
 
 impl Scope {
     /// Enters everything that the project's first module defines, with what it imports; statements of `library`

@@ -2,10 +2,10 @@
 
 use super::Global;
 use crate::diagnostic::Problem;
-use crate::ir::{KernelOptions, Origin};
-use crate::names::Name;
 use crate::syntax::List;
-use crate::types::TypeId;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::TypeId;
+use warpsmith_ir::{KernelOptions, Origin};
 
 /// A parameter.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use super::arithmetic::{arithmetic, compare, elementwise};
 use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
-use crate::builtin::BUILTINS;
-use crate::ir::{Comparison, Constant, Number};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
-use crate::types::{Scalar, Type, TypeId};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Comparison, Constant, Number};
 
 const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
 

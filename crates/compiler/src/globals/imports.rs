@@ -4,8 +4,8 @@ use super::project::position;
 use super::value::{Tables, attribute};
 use super::{Global, PythonModule, Scope};
 use crate::diagnostic::Problem;
-use crate::names::Name;
 use crate::syntax::List;
+use warpsmith_ir::names::Name;
 
 const UNKNOWN: Global = Global::Opaque("something imported from another module");
 

@@ -9,11 +9,11 @@ use super::definition::Returns;
 use super::evaluate::{evaluate, path};
 use super::value::Tables;
 use super::{FunctionDef, Global, Scope};
-use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
-use crate::ir::Origin;
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, FunctionNode, List, Stmt, StmtKind};
+use warpsmith_ir::Origin;
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
 
 /// How many functions the library makes under one name: one for each type where it uses a factory.
 pub(super) fn library_overloads(name: &str) -> usize {

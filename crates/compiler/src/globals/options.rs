@@ -4,9 +4,9 @@ use super::evaluate::evaluate;
 use super::value::Tables;
 use super::{Global, KernelDef, ModuleOptions, Scope};
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, KernelOptions, Number};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::{Constant, KernelOptions, Number};
 
 impl Scope {
     /// Reads a dictionary of module options.

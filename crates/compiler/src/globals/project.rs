@@ -77,7 +77,7 @@ pub(super) fn position(modules: &[ProjectModule], name: &str) -> Option<u16> {
 /// `a.b`, and of `a.b` also `a`, because Python runs that first.
 pub(crate) fn imported(
     tree: &Tree,
-    names: &crate::names::Names,
+    names: &warpsmith_ir::names::Names,
     of: &ProjectModule,
 ) -> Vec<String> {
     let mut found = Vec::new();

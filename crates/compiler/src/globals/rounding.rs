@@ -1,7 +1,7 @@
 //! Rounding a Python number to a scalar type, as storing it in a vector of that type does.
 
-use crate::ir::Number;
-use crate::types::Scalar;
+use warpsmith_ir::Number;
+use warpsmith_ir::types::Scalar;
 
 /// The number that a component of type `scalar` holds after `value` is stored in it; `None` where
 /// Python refuses the store.

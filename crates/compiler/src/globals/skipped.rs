@@ -4,8 +4,8 @@ use super::evaluate::path;
 use super::value::Tables;
 use super::{Global, PythonModule, Scope};
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, Number};
 use crate::syntax::{ExprId, ExprKind, List, Stmt, StmtId, StmtKind, Tree};
+use warpsmith_ir::{Constant, Number};
 
 const CHANGED: Global = Global::Opaque("set by a statement that only Python can run");
 
@@ -165,7 +165,7 @@ impl Scope {
 }
 
 /// The names that `global` statements name below `body`.
-fn globals_in(tree: &Tree, body: List, found: &mut Vec<crate::names::Name>) {
+fn globals_in(tree: &Tree, body: List, found: &mut Vec<warpsmith_ir::names::Name>) {
     for id in tree.stmts_in(body) {
         match tree.stmt(*id).kind {
             StmtKind::Global(list) => {

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::project::ProjectModule;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
-use crate::ir::{Constant, Number};
-use crate::names::{Name, Names};
 use crate::syntax::{ExprId, ExprKind, SourceText, Tree};
-use crate::types::{TypeId, TypeTable};
+use warpsmith_ir::names::{Name, Names};
+use warpsmith_ir::types::{TypeId, TypeTable};
+use warpsmith_ir::{Constant, Number};
 
 /// A Python module that kernels refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 
 use super::{Global, PythonModule};
-use crate::builtin::BUILTINS;
-use crate::ir::{Constant, Number};
-use crate::names::{Name, Names};
-use crate::types::{Query, Scalar, Type, TypeId, TypeTable};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::{Name, Names};
+use warpsmith_ir::types::{Query, Scalar, Type, TypeId, TypeTable};
+use warpsmith_ir::{Constant, Number};
 
 fn float(value: f64) -> Global {
     Global::Value(Constant::Number(Number::Float(value)))

@@ -2,11 +2,11 @@
 
 use super::body::Body;
 use super::value::{Res, Value, fail, hinted};
-use crate::builtin::BUILTINS;
-use crate::ir::{Callee, Op, Piece, Step, Text, VarId};
-use crate::names::Name;
 use crate::syntax::{ExprKind, List};
-use crate::types::{Type, TypeId};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{Callee, Op, Piece, Step, Text, VarId};
 
 /// One step from a variable to what lies at an address.
 enum Part {

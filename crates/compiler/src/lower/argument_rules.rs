@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::call::Item;
 use super::value::{Res, fail};
-use crate::builtin::{Row, Rule};
-use crate::ir::{Constant, Number, Op, VarId};
-use crate::types::{Scalar, TypeId};
+use warpsmith_ir::builtin::{Row, Rule};
+use warpsmith_ir::types::{Scalar, TypeId};
+use warpsmith_ir::{Constant, Number, Op, VarId};
 
 impl Body<'_, '_> {
     /// A 64-bit constructor of a constant: no call, the constant's own variable changes its type and is

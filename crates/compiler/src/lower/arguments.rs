@@ -2,12 +2,12 @@
 
 use super::body::Body;
 use super::value::{Few, Res, Value, fail};
-use crate::builtin::BUILTINS;
 use crate::globals::{Global, fallback, resolve_path};
-use crate::ir::VarId;
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind};
-use crate::types::{Type, TypeId};
+use warpsmith_ir::VarId;
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
 
 impl Body<'_, '_> {
     /// What a dotted path stands for outside the body; `None` if its root is a local or unknown, or if

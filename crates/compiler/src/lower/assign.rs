@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::value::{Binding, Res, Value, fail, hinted};
-use crate::ir::{Op, VarId};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List};
-use crate::types::{Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{Op, VarId};
 
 /// What an attribute is stored into.
 #[derive(Clone, Copy)]

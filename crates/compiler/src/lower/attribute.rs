@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::value::{Res, Value, fail};
 use crate::globals::{Global, attribute};
-use crate::ir::{Constant, Op, Step, VarId};
-use crate::names::Name;
-use crate::types::{Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{Constant, Op, Step, VarId};
 
 impl Body<'_, '_> {
     /// Reads an attribute of something evaluated.

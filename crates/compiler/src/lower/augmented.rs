@@ -3,10 +3,10 @@
 use super::assign::Aggregate;
 use super::body::Body;
 use super::value::{Binding, Few, Res, Value, fail};
-use crate::ir::{Op, VarId};
-use crate::names::Name;
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
-use crate::types::{Scalar, Type};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Op, VarId};
 
 impl Body<'_, '_> {
     pub(super) fn aug_assign(

@@ -3,13 +3,13 @@
 use super::function::Shared;
 use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
-use crate::ir::{
+use crate::syntax::List;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{StructId, Type, TypeId};
+use warpsmith_ir::{
     Alias, Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Piece, Place,
     Slot, Template, Text, VarId, Variable,
 };
-use crate::names::Name;
-use crate::syntax::List;
-use crate::types::{StructId, Type, TypeId};
 
 /// A loop that is being built.
 pub(super) struct OpenLoop {
@@ -177,8 +177,8 @@ impl<'a, 's> Body<'a, 's> {
     pub(super) fn add_constant(&mut self, constant: Constant) -> VarId {
         let ty = match constant {
             Constant::Bool(_) => TypeId::BOOL,
-            Constant::Number(crate::ir::Number::Int(_)) => TypeId::I32,
-            Constant::Number(crate::ir::Number::Float(_)) => TypeId::F32,
+            Constant::Number(warpsmith_ir::Number::Int(_)) => TypeId::I32,
+            Constant::Number(warpsmith_ir::Number::Float(_)) => TypeId::F32,
             Constant::Typed(scalar, _) => TypeId::scalar(scalar),
             Constant::Str(_) => TypeId::STR,
             Constant::Compound { ty, .. } => ty,
@@ -195,7 +195,9 @@ impl<'a, 's> Body<'a, 's> {
     }
 
     pub(super) fn add_int(&mut self, value: i64) -> VarId {
-        self.add_constant(Constant::Number(crate::ir::Number::Int(i128::from(value))))
+        self.add_constant(Constant::Number(warpsmith_ir::Number::Int(i128::from(
+            value,
+        ))))
     }
 
     pub(super) fn ty(&self, var: VarId) -> TypeId {

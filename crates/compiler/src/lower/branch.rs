@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::value::{Binding, Res, Value, fail, placed};
-use crate::ir::{Op, VarId};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
-use crate::types::Type;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::Type;
+use warpsmith_ir::{Op, VarId};
 
 impl Body<'_, '_> {
     /// Lowers a statement.

@@ -4,16 +4,16 @@ use super::argument_rules::is_wide;
 use super::body::Body;
 use super::constructor::Dispatched;
 use super::value::{Few, Res, Value, fail, hinted, placed, problem};
-use crate::builtin::{
-    BUILTINS, Bound, CallError, Default, Dispatch, Outcome, Row, Rule, describe_types, result_type,
-    select, select_plain,
-};
 use crate::diagnostic::LIBRARY_FUNCTION;
 use crate::globals::Global;
-use crate::ir::{Call, Constant, Number, VarId};
-use crate::names::Name;
+use crate::overload::{
+    Bound, CallError, Outcome, describe_types, result_type, select, select_plain,
+};
 use crate::syntax::{ExprId, ExprKind, List};
-use crate::types::{Scalar, StructId, Type, TypeId};
+use warpsmith_ir::builtin::{BUILTINS, Default, Dispatch, Row, Rule};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Scalar, StructId, Type, TypeId};
+use warpsmith_ir::{Call, Constant, Number, VarId};
 
 /// What is bound to a parameter.
 #[derive(Clone, Copy, Debug)]
@@ -455,7 +455,7 @@ impl Body<'_, '_> {
         let mut loaded = Vec::with_capacity(args.len());
         for (at, var) in originals.iter().enumerate() {
             let keeps_reference =
-                at == 0 && row.dispatch == crate::builtin::Dispatch::ReferenceFirst;
+                at == 0 && row.dispatch == warpsmith_ir::builtin::Dispatch::ReferenceFirst;
             loaded.push(if keeps_reference {
                 *var
             } else {

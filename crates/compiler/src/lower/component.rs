@@ -3,9 +3,10 @@
 use super::body::Body;
 use super::call::Item;
 use super::constructor::{Dispatched, Out, fail};
-use crate::builtin::{Outcome, Row, Rule};
-use crate::ir::{Template, VarId};
-use crate::types::{Scalar, Type, TypeId};
+use crate::overload::Outcome;
+use warpsmith_ir::builtin::{Row, Rule};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Template, VarId};
 
 impl Body<'_, '_> {
     /// The length of a slice of something `length` long.

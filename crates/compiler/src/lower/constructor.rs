@@ -3,9 +3,10 @@
 
 use super::body::Body;
 use super::call::Item;
-use crate::builtin::{Braces, CallError, Dispatch, Outcome, Row, Rule, common_scalar};
-use crate::ir::{Constant, Number, Template, VarId};
-use crate::types::{Scalar, Type, TypeId};
+use crate::overload::{CallError, Outcome, common_scalar};
+use warpsmith_ir::builtin::{Braces, Dispatch, Row, Rule};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Constant, Number, Template, VarId};
 
 /// How a call goes on to C++.
 pub(super) struct Dispatched {
@@ -65,7 +66,7 @@ impl Body<'_, '_> {
             Dispatch::FromVectors => {
                 let types: Vec<TypeId> =
                     variadic.iter().map(|item| self.item_type(*item)).collect();
-                let outcome = crate::builtin::result_type(row.rule, self.shared.types, &types)?;
+                let outcome = crate::overload::result_type(row.rule, self.shared.types, &types)?;
                 let Outcome::One(result) = outcome else {
                     return fail("K016", "a matrix is expected");
                 };

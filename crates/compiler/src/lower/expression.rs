@@ -3,10 +3,10 @@
 use super::body::Body;
 use super::value::{Binding, Few, Res, Value, fail, placed};
 use crate::globals::Global;
-use crate::ir::{Chain, Constant, Number, Op, VarId};
-use crate::names::Name;
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
-use crate::types::TypeId;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::TypeId;
+use warpsmith_ir::{Chain, Constant, Number, Op, VarId};
 
 impl Body<'_, '_> {
     /// Evaluates an expression.
@@ -99,7 +99,7 @@ impl Body<'_, '_> {
     pub(super) fn global(&mut self, global: Global, name: Name) -> Res<Value> {
         Ok(match global {
             Global::Type(ty) => {
-                if let crate::types::Type::Struct(id) = self.shared.types.get(ty) {
+                if let warpsmith_ir::types::Type::Struct(id) = self.shared.types.get(ty) {
                     self.use_struct(id);
                 }
                 Value::Type(ty)

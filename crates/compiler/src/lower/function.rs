@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use super::body::Body;
 use super::value::{Binding, Res, fail, placed, problem};
-use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
 use crate::globals::{FunctionDef, KernelDef, ParamDef, ProjectModule, Returns, Scope};
-use crate::ir::{Custom, Function, FunctionKind, Line, Origin, VarId, Variable};
-use crate::names::{Name, Names};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, List, SourceText, StmtKind, Tree};
-use crate::types::{StructId, Type, TypeId, TypeTable};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::{Name, Names};
+use warpsmith_ir::types::{StructId, Type, TypeId, TypeTable};
+use warpsmith_ir::{Custom, Function, FunctionKind, Line, Origin, VarId, Variable};
 
 /// What all functions of a module share while they are built.
 pub(crate) struct Shared<'s> {
@@ -382,7 +382,7 @@ impl Body<'_, '_> {
             {
                 self.trace(
                     id,
-                    crate::ir::Place {
+                    warpsmith_ir::Place {
                         root: id,
                         steps: Vec::new(),
                     },
@@ -414,7 +414,7 @@ impl Body<'_, '_> {
             .is_some_and(|values| values.len() == 1)
             && !ends_in_return
         {
-            self.ops.push(crate::ir::Op::ReturnDefault);
+            self.ops.push(warpsmith_ir::Op::ReturnDefault);
         }
         if (self.shared.backward || self.gradient_inputs.is_some())
             && let Some((start, end)) = self.unsupported_adjoint

@@ -3,10 +3,10 @@
 use super::body::Body;
 use super::value::{Binding, Res, fail};
 use crate::globals::Global;
-use crate::ir::{Op, Piece, Place, Step, Text, VarId};
-use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind};
-use crate::types::{Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{Op, Piece, Place, Step, Text, VarId};
 
 impl Body<'_, '_> {
     /// Whether an expression is `wp.adjoint`.

@@ -3,9 +3,9 @@
 use super::body::{Body, OpenLoop};
 use super::unroll::Plan;
 use super::value::{Binding, Res, fail, hinted, placed};
-use crate::ir::{CountedRange, Loop, LoopKind, Op, VarId};
 use crate::syntax::{ExprId, ExprKind, List, StmtKind};
-use crate::types::{Type, TypeId};
+use warpsmith_ir::types::{Type, TypeId};
+use warpsmith_ir::{CountedRange, Loop, LoopKind, Op, VarId};
 
 impl Body<'_, '_> {
     pub(super) fn for_statement(&mut self, target: ExprId, iter: ExprId, body: List) -> Res<()> {
@@ -219,7 +219,7 @@ impl Body<'_, '_> {
     }
 
     /// Every name that a suite binds, with the place.
-    fn stored_names(&self, body: List, found: &mut Vec<(crate::names::Name, ExprId)>) {
+    fn stored_names(&self, body: List, found: &mut Vec<(warpsmith_ir::names::Name, ExprId)>) {
         let tree = &self.shared.tree;
         let mut target = |expr: ExprId| match tree.expr(expr).kind {
             ExprKind::Name(name) => found.push((name, expr)),

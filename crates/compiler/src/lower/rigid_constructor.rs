@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::call::Item;
 use super::constructor::{Dispatched, Out, PYTHON_SCALAR, fail};
-use crate::builtin::{Row, Rule};
-use crate::ir::{Constant, Number};
-use crate::types::{Scalar, Type, TypeId};
+use warpsmith_ir::builtin::{Row, Rule};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Constant, Number};
 
 impl Body<'_, '_> {
     pub(super) fn quaternion(

@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::value::{Res, fail};
-use crate::ir::{Op, Slot, SlotStep, SlotUpdate, Step, VarId};
-use crate::names::Name;
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
-use crate::types::{Scalar, Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Op, Slot, SlotStep, SlotUpdate, Step, VarId};
 
 impl Body<'_, '_> {
     /// Resolves the place that is stored into, without reading what is there.

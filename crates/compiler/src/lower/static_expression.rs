@@ -3,11 +3,11 @@
 
 use super::body::Body;
 use super::value::{Binding, Res, Value, fail, placed};
-use crate::builtin::BUILTINS;
 use crate::globals::{Global, Known, Tables, evaluate};
-use crate::ir::{Constant, Number};
-use crate::names::Name;
 use crate::syntax::{Expr, ExprId, ExprKind, List};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::{Constant, Number};
 
 const NO_RESULT: &str = "`wp.static` gives a number, a boolean, a vector, a matrix or a function";
 

@@ -2,9 +2,9 @@
 
 use super::body::Body;
 use super::value::{Few, Res, fail};
-use crate::ir::{Constant, Number, Slot, Step, VarId};
 use crate::syntax::{ExprId, ExprKind};
-use crate::types::{Mapping, Type, TypeId};
+use warpsmith_ir::types::{Mapping, Type, TypeId};
+use warpsmith_ir::{Constant, Number, Slot, Step, VarId};
 
 /// What stands for an omitted lower bound of an array's slice.
 const SLICE_BEGIN: i64 = i32::MAX as i64;
@@ -274,7 +274,7 @@ impl Body<'_, '_> {
         let loaded = originals.map(|var| self.load(var));
         let operands = self.operands(&loaded, &originals, &[out]);
         let index = self.builtin_named("slice")?;
-        self.push_call(crate::ir::Call {
+        self.push_call(warpsmith_ir::Call {
             callee: Body::builtin_row(index, 0),
             operands,
             template: None,

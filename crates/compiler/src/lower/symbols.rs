@@ -1,7 +1,7 @@
 //! The names of a function body and what each is bound to, in the order of first binding.
 
 use super::value::Binding;
-use crate::names::Name;
+use warpsmith_ir::names::Name;
 
 /// An ordered map from names to bindings; bodies have few names, so a list is the fastest one.
 #[derive(Clone, Debug, Default)]

@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::value::{Binding, Res, Value, fail};
 use crate::globals::Global;
-use crate::ir::{Constant, Number, VarId};
-use crate::names::Name;
 use crate::syntax::{Expr, ExprId, ExprKind, List, Stmt, StmtId, StmtKind, UnaryOp};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::{Constant, Number, VarId};
 
 /// How a loop runs.
 pub(super) enum Plan {

@@ -4,9 +4,9 @@ use super::body::Body;
 use super::call::{Item, constant_type};
 use super::value::{Res, Value, fail, hinted};
 use crate::globals::{FunctionDef, Global, ParamDef, Returns};
-use crate::ir::{Call, Callee, Origin, VarId};
-use crate::names::Name;
-use crate::types::{Scalar, StructId, Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{Scalar, StructId, Type, TypeId};
+use warpsmith_ir::{Call, Callee, Origin, VarId};
 
 impl Body<'_, '_> {
     /// The overload of a function that takes the arguments; generic ones are instantiated.

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Problem;
 use crate::globals::PythonModule;
-use crate::ir::VarId;
-use crate::names::Name;
-use crate::types::TypeId;
+use warpsmith_ir::VarId;
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::TypeId;
 
 /// The result of evaluating an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]

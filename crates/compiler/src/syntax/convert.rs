@@ -7,8 +7,8 @@ use super::{
     Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
     Parameter, SourceText, Stmt, StmtId, StmtKind, Tree, UnaryOp,
 };
-use crate::ir::Comparison;
-use crate::names::Names;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::names::Names;
 
 /// Copies nodes into a [`Tree`].
 pub(crate) struct Converter<'a> {

@@ -1,6 +1,6 @@
 //! The nodes.
 
-use crate::names::Name;
+use warpsmith_ir::names::Name;
 
 /// An expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl BinaryOp {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompareOp {
-    Known(crate::ir::Comparison),
+    Known(warpsmith_ir::Comparison),
     /// `is`, `in` and their negations.
     Unsupported(&'static str),
 }

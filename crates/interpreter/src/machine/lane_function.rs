@@ -10,7 +10,7 @@ use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::{lane_bits, write_bytes};
 use crate::noise::{MOST_INPUTS, Noise, poisson};
 use crate::object::{MOST_WORDS, Question};
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// A float's lane bits as a number.
 fn number(ty: Scalar, bits: u64) -> f64 {

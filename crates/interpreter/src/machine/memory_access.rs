@@ -7,7 +7,7 @@ use crate::instruction::{Binary, BufferAt, Location, Space, Update};
 use crate::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::Column;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// An index counted from the end if it is negative; `None` out of range.
 #[inline]

@@ -4,7 +4,7 @@ use super::control::Machine;
 use crate::instruction::{BufferAt, Location, Space, Update};
 use crate::lanes::{Cell, Mask, each};
 use crate::races::Touch;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 impl Machine<'_> {
     /// Buffer, column and element of a lane's location; `None` where there is no memory behind it.

@@ -6,7 +6,7 @@ use crate::argument::{Argument, ArgumentError};
 use crate::launch::{Interpreter, Outcome};
 use crate::layout::Layout;
 use crate::memory::lane_bits;
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
 
 /// Where native code and the interpreter part.
 #[derive(Clone, Debug, PartialEq, Eq)]

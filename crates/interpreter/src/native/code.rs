@@ -21,8 +21,8 @@ use crate::lanes::{Cell, is_wide};
 use crate::layout::Layout;
 use crate::operations;
 use crate::plan::Program;
-use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Scalar, TypeId};
+use warpsmith_ir::Module;
+use warpsmith_ir::types::{Scalar, TypeId};
 
 /// A part of a program.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use crate::findings::Observations;
 use crate::lanes::{ALL, LANES};
 use crate::launch::{BLOCKS_AT_A_TIME, Interpreter, Outcome};
 use crate::layout::Layout;
-use warpsmith_compiler::Type;
+use warpsmith_ir::types::Type;
 
 /// Steps of threads (a step of a block counts 64 times) below which one core is faster than several.
 const WORTH_SHARING: usize = 1 << 19;

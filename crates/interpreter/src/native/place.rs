@@ -5,7 +5,7 @@ use super::worker::Worker;
 use crate::instruction::{BufferAt, Location, Space};
 use crate::lanes::{ALL, LANES, each};
 use crate::layout::Layout;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 use warpsmith_lanes::for_each_set;
 
 /// Which array a place lies in.

@@ -10,7 +10,7 @@ use super::cells::{Use, cells, is_control, is_pure};
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
 use crate::plan::Program;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Copies that are remembered at a time, and passes that look for what nobody reads: bounds on the work
 /// that a long program makes.

@@ -14,7 +14,7 @@ use super::worker::Worker;
 use crate::instruction::{Instruction, Update};
 use crate::lanes::{ALL, LANES, Word, each};
 use crate::machine::updated;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Loads from place `b`.
 pub(super) struct Load<S>(PhantomData<S>);

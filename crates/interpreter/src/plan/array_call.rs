@@ -6,8 +6,8 @@ use super::reference::Reference;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Space, Update};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE};
-use warpsmith_compiler::ir::{Call, SlotUpdate, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Call, SlotUpdate, VarId};
 
 /// The operation of an update of a slot.
 pub(super) fn slot_update(update: SlotUpdate) -> Binary {
@@ -342,8 +342,8 @@ impl<'m> Builder<'m> {
 }
 
 /// Whether anything reads a variable.
-fn is_used(function: &warpsmith_compiler::ir::Function, var: VarId) -> bool {
-    use warpsmith_compiler::ir::Op;
+fn is_used(function: &warpsmith_ir::Function, var: VarId) -> bool {
+    use warpsmith_ir::Op;
     // Its own call names it once, as the result.
     let operands = function.pool.iter().filter(|other| **other == var).count();
     operands > 1

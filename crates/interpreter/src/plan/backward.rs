@@ -6,9 +6,9 @@ use super::frame::{Frame, Pass};
 use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Location, Update};
 use crate::lanes::Cell;
-use warpsmith_compiler::BUILTINS;
-use warpsmith_compiler::ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
 
 impl<'m> Builder<'m> {
     /// Lays out the adjoints of the operations `from..to`.
@@ -180,7 +180,7 @@ impl<'m> Builder<'m> {
         frame: &Frame<'m>,
         dst: VarId,
         aggregate: VarId,
-        field: warpsmith_compiler::Name,
+        field: warpsmith_ir::names::Name,
         accumulates: bool,
     ) {
         let ty = frame.value_type(self, aggregate);

@@ -13,9 +13,9 @@ use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
-use warpsmith_compiler::ir::{Comparison, Module, Number};
-use warpsmith_compiler::small_keys::Map;
-use warpsmith_compiler::{Scalar, TypeId};
+use warpsmith_ir::small_keys::Map;
+use warpsmith_ir::types::{Scalar, TypeId};
+use warpsmith_ir::{Comparison, Module, Number};
 
 /// Cells that hold intermediate results of one operation.
 const TEMPORARIES: u32 = 2048;

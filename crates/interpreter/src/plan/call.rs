@@ -8,9 +8,9 @@ use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::noise::Noise;
-use warpsmith_compiler::BUILTINS;
-use warpsmith_compiler::ir::{Call, Callee, Function, Op, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Call, Callee, Function, Op, VarId};
 
 /// Functions may call functions this deep.
 const DEEPEST_CALL: u32 = 64;
@@ -246,7 +246,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Whether a function changes a variable in place.
-    pub(super) fn changes(function: &warpsmith_compiler::ir::Function, var: VarId) -> bool {
+    pub(super) fn changes(function: &warpsmith_ir::Function, var: VarId) -> bool {
         function.ops.iter().any(|op| match *op {
             Op::Call(call) => {
                 let Callee::Builtin(index, _) = call.callee else {

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use crate::instruction::{BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::machine::{DenseCall, DenseKind};
-use warpsmith_compiler::ir::{Call, VarId};
+use warpsmith_ir::{Call, VarId};
 
 /// How a call uses an array.
 #[derive(Clone, Copy, PartialEq, Eq)]

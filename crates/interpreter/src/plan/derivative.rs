@@ -11,10 +11,10 @@ use super::frame::Frame;
 use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Unary};
 use crate::lanes::Cell;
-use warpsmith_compiler::BUILTINS;
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::{Call, Callee, Comparison};
-use warpsmith_compiler::small_keys::{Map, Set};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::small_keys::{Map, Set};
+use warpsmith_ir::types::Scalar;
+use warpsmith_ir::{Call, Callee, Comparison};
 
 /// Duals of cells while one call is walked back.
 #[derive(Default)]

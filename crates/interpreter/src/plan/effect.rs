@@ -4,8 +4,8 @@ use super::builder::{Builder, LaidOut};
 use super::frame::Frame;
 use crate::instruction::{Binary, Instruction, Unary};
 use crate::lanes::Cell;
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::{Call, Comparison, VarId};
+use warpsmith_ir::types::Scalar;
+use warpsmith_ir::{Call, Comparison, VarId};
 
 impl<'m> Builder<'m> {
     /// Lays out such a builtin; false if it is none.

@@ -5,9 +5,9 @@ use super::initialised;
 use super::reference::Reference;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::{Constant, Function, Number, VarId};
-use warpsmith_compiler::small_keys::Map;
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::small_keys::Map;
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Constant, Function, Number, VarId};
 
 /// Which pass over the operations is laid out forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

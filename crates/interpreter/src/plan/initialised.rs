@@ -10,8 +10,8 @@ use super::builder::Builder;
 use super::call::result_arguments;
 use super::frame::Frame;
 use crate::instruction::Instruction;
-use warpsmith_compiler::BUILTINS;
-use warpsmith_compiler::ir::{Call, Callee, Function, LoopKind, Op, VarId};
+use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::{Call, Callee, Function, LoopKind, Op, VarId};
 
 /// Which of a call's operands hold the condition and the values of a `where` or `select`.
 fn choice(call: &Call) -> Option<bool> {

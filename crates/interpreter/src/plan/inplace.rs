@@ -5,8 +5,8 @@ use super::frame::Frame;
 use super::reference::{Component, Reference};
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::{Call, Template, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Call, Template, VarId};
 
 /// What an in-place builtin does to the part.
 fn inplace_op(name: &str) -> Option<Option<Binary>> {

@@ -4,8 +4,8 @@ use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use super::vector::Math;
 use crate::lanes::Cell;
-use warpsmith_compiler::Type;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Type;
 
 /// A matrix of cells.
 #[derive(Clone)]

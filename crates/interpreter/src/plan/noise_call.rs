@@ -6,8 +6,8 @@ use super::frame::Frame;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::noise::Noise;
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Call;
+use warpsmith_ir::Call;
+use warpsmith_ir::types::Scalar;
 
 impl<'m> Builder<'m> {
     /// The cells of a noise's results.

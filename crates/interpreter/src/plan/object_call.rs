@@ -6,8 +6,8 @@ use super::frame::Frame;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::object::Question;
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::{Call, VarId};
+use warpsmith_ir::types::Scalar;
+use warpsmith_ir::{Call, VarId};
 
 impl<'m> Builder<'m> {
     /// Lays out a question to an object; false if the builtin is none.

@@ -7,8 +7,8 @@ use crate::instruction::{BufferAt, Instruction, Location, Space};
 use crate::lanes::{Cell, LANES};
 use crate::layout::{ARRAY_SHAPE, Layout};
 use crate::text::{Conversion, Directive, Piece, directives};
-use warpsmith_compiler::ir::{Constant, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Constant, VarId};
 
 /// Elements of a thread's own arrays, at most: they are registers on a GPU.
 const LARGEST_OWN_ARRAY: usize = 1 << 16;
@@ -148,7 +148,7 @@ impl<'m> Builder<'m> {
                 column: 0,
                 offset: None,
                 space: Space::Value,
-                element_type: warpsmith_compiler::TypeId::scalar(ty),
+                element_type: warpsmith_ir::types::TypeId::scalar(ty),
             },
             false,
         );

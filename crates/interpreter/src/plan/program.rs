@@ -10,8 +10,8 @@ use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
-use warpsmith_compiler::ir::{Custom, FunctionKind, Module};
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Custom, FunctionKind, Module};
 
 /// A parameter of the kernel and where its value lies in the registers.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use super::call::Operand;
 use super::vector::Math;
 use crate::instruction::{Binary, Unary};
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::Comparison;
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::{Scalar, Type};
 
 /// The product of quaternions.
 pub(super) fn product(m: &mut Math<'_, '_>, p: &[Cell], q: &[Cell]) -> Vec<Cell> {

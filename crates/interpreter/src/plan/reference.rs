@@ -5,8 +5,8 @@ use super::frame::Frame;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_SHAPE, Layout};
-use warpsmith_compiler::ir::{Slot, SlotStep, VarId};
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::{Slot, SlotStep, VarId};
 
 /// Where a reference points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl<'m> Builder<'m> {
         &mut self,
         frame: &Frame<'m>,
         aggregate: VarId,
-        field: warpsmith_compiler::Name,
+        field: warpsmith_ir::names::Name,
     ) -> Planned<Reference> {
         let ty = frame.value_type(self, aggregate);
         let is_reference = self
@@ -256,7 +256,7 @@ impl<'m> Builder<'m> {
         &self,
         frame: &Frame<'m>,
         root: VarId,
-        path: warpsmith_compiler::Name,
+        path: warpsmith_ir::names::Name,
     ) -> Planned<(usize, TypeId)> {
         let mut ty = frame.value_type(self, root);
         let mut start = 0;

@@ -4,8 +4,8 @@ use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use crate::instruction::{Binary, Class, Instruction, Unary};
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::Comparison;
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::{Scalar, Type};
 
 fn unary_of(name: &str) -> Option<Unary> {
     Some(match name {

@@ -6,7 +6,7 @@
 use super::builder::Builder;
 use crate::instruction::{Instruction, Unary};
 use crate::lanes::{Cell, is_wide};
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Operations of more instructions are left alone: the search is quadratic in the results.
 const LONGEST: usize = 512;

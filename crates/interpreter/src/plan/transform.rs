@@ -5,7 +5,7 @@ use super::call::Operand;
 use super::quaternion::{conjugate, product, rotate};
 use super::vector::Math;
 use crate::lanes::Cell;
-use warpsmith_compiler::Type;
+use warpsmith_ir::types::Type;
 
 fn compose(m: &mut Math<'_, '_>, a: &[Cell], b: &[Cell]) -> Vec<Cell> {
     let moved = rotate(m, &a[3..], &b[..3]);

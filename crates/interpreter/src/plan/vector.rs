@@ -4,8 +4,8 @@ use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use crate::instruction::{Binary, Unary};
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::Comparison;
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::{Scalar, Type};
 
 /// Arithmetic on cells of one scalar type.
 pub(super) struct Math<'b, 'm> {

@@ -5,8 +5,8 @@ use super::frame::{Frame, Pass, constant_bits};
 use super::reference::Reference;
 use crate::instruction::{Binary, Instruction, Update};
 use crate::lanes::Cell;
-use warpsmith_compiler::ir::{Chain, Comparison, LoopKind, Op, VarId};
-use warpsmith_compiler::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Chain, Comparison, LoopKind, Op, VarId};
 
 impl<'m> Builder<'m> {
     /// Lays out the operations `from..to`.

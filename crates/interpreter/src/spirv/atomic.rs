@@ -8,7 +8,7 @@ use super::memory::{Place, stored};
 use super::opcode::{Op, capability};
 use super::writer::{Id, Kind};
 use crate::instruction::{Binary, Update};
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 /// Where a small scalar lies in its word.
 struct Part {

@@ -4,7 +4,7 @@ use super::emitter::{Emitter, kind};
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
 use crate::lanes::is_wide;
-use warpsmith_compiler::Scalar;
+use warpsmith_ir::types::Scalar;
 
 impl Emitter<'_> {
     pub(super) fn cast(&mut self, from: Scalar, to: Scalar, value: Id) -> Id {

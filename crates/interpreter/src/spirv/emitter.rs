@@ -15,8 +15,8 @@ use crate::instruction::Instruction;
 use crate::lanes::{Cell, is_wide};
 use crate::layout::Layout;
 use crate::plan::Program;
-use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Scalar, TypeId};
+use warpsmith_ir::Module;
+use warpsmith_ir::types::{Scalar, TypeId};
 
 /// Words at the beginning of the launch block, before the values of the parameters.
 pub(super) const HEADER_WORDS: usize = 10;

@@ -9,9 +9,9 @@ use super::emitter::{
 use crate::argument::{Argument, ArgumentError, ArrayArgument};
 use crate::launch::Interpreter;
 use std::collections::HashMap;
-use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Type, TypeId};
 use warpsmith_core::Finding;
+use warpsmith_ir::Module;
+use warpsmith_ir::types::{Type, TypeId};
 
 /// Where an array lies on the device; 0 where it has no gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::writer::{Id, Kind};
 use crate::instruction::{BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Scalar;
 
 /// The type that a scalar has in memory.
 pub(super) fn stored(scalar: Scalar) -> Kind {

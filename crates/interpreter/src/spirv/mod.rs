@@ -25,8 +25,8 @@ use crate::findings::at_line;
 use crate::plan::Program;
 use emitter::{Emitter, Refusal, Survey};
 use opcode::{capability, execution_mode};
-use warpsmith_compiler::ir::Module;
 use warpsmith_core::{Finding, Severity};
+use warpsmith_ir::Module;
 
 /// Longer programs are refused: drivers take minutes for them.
 const LONGEST_PROGRAM: usize = 100_000;

@@ -9,8 +9,8 @@ use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
 use crate::instruction::{Binary, Class, Instruction, Unary};
 use crate::lanes::{Cell, is_wide};
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Scalar;
 
 /// More cells are not chosen among by an index.
 const MOST_CHOICES: u32 = 256;

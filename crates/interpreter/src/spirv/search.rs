@@ -6,8 +6,8 @@ use super::opcode::Op;
 use super::writer::{Id, Kind};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
-use warpsmith_compiler::Scalar;
-use warpsmith_compiler::ir::Comparison;
+use warpsmith_ir::Comparison;
+use warpsmith_ir::types::Scalar;
 
 impl Emitter<'_> {
     /// The first element from `begin` to `end` that is not less than `value`, or the last of them.

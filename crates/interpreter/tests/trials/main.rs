@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_interpreter::{Interpreter, random_arguments};
+use warpsmith_ir::{FunctionKind, Module};
 
 const LAST_TIER: u32 = 15;
 const SAMPLE_STRIDE: usize = 20;

@@ -3,14 +3,14 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Constant, Number, Piece};
-use crate::types::{CPU_BLOCK, Extent, GPU_BLOCK, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, Extent, GPU_BLOCK, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::{Constant, Number, Piece};
 
 /// What stands where MathDx has a function.
 const NO_FUNCTION: Arg = Arg::Int(0);
 
 impl Body<'_, '_> {
-    fn float_tile(&self, value: Option<Value>, name: &str) -> Res<(crate::ir::VarId, Tile)> {
+    fn float_tile(&self, value: Option<Value>, name: &str) -> Res<(warpsmith_ir::VarId, Tile)> {
         let (var, tile) = self.needed_tile(value, name)?;
         match self.shared.types.get(tile.element) {
             Type::Scalar(Scalar::F32 | Scalar::F64) => Ok((var, tile)),
@@ -140,7 +140,7 @@ impl Body<'_, '_> {
         Ok(self.result_value(&[]))
     }
 
-    fn solved_tile(&self, value: Option<Value>, name: &str) -> Res<(crate::ir::VarId, Tile)> {
+    fn solved_tile(&self, value: Option<Value>, name: &str) -> Res<(warpsmith_ir::VarId, Tile)> {
         let (var, tile) = self.float_tile(value, name)?;
         if tile.element != TypeId::F32 && tile.element != TypeId::scalar(Scalar::F64) {
             return fail(

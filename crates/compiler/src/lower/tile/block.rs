@@ -3,8 +3,8 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Piece, VarId};
-use crate::types::{Extent, Query, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::types::{Extent, Query, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::{Piece, VarId};
 
 impl Body<'_, '_> {
     /// `tile(x)`: the value of each thread.

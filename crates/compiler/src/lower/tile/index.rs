@@ -4,9 +4,9 @@ use super::super::body::Body;
 use super::super::value::{Few, Res, Value, fail};
 use super::native::{Arg, Given, Native};
 use super::view::ViewIndex;
-use crate::ir::{Chain, Comparison, Constant, Number, Op, VarId};
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
-use crate::types::{Extent, Tile, Type, TypeId};
+use warpsmith_ir::types::{Extent, Tile, Type, TypeId};
+use warpsmith_ir::{Chain, Comparison, Constant, Number, Op, VarId};
 
 impl Body<'_, '_> {
     /// Evaluates the indices of a tile: negative ones count from the end.

@@ -3,8 +3,8 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Constant, Number, VarId};
-use crate::types::{Extent, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::types::{Extent, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::{Constant, Number, VarId};
 
 impl Body<'_, '_> {
     /// `tile_zeros`, `tile_ones`, `tile_empty`.
@@ -73,7 +73,7 @@ impl Body<'_, '_> {
         shared: bool,
         args: &[Arg],
     ) -> Res<Value> {
-        let mut template = vec![crate::ir::Piece::Type(element)];
+        let mut template = vec![warpsmith_ir::Piece::Type(element)];
         for extent in &shape {
             template.push(self.extent_piece(*extent));
         }
@@ -164,7 +164,7 @@ impl Body<'_, '_> {
             );
         }
         let count = (quotient.ceil() as i64).max(1);
-        let template = vec![crate::ir::Piece::Type(element), self.number_piece(count)];
+        let template = vec![warpsmith_ir::Piece::Type(element), self.number_piece(count)];
         let out = self.tile_var(Tile::dense(element, vec![Extent::fixed(count)], shared));
         let native = Native::new("tile_arange").template(template).forward_only();
         self.emit_native(native, &[start.0, stop.0, step.0], &[out]);

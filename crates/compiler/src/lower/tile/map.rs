@@ -3,8 +3,9 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::builtin::{BUILTINS, Dispatch, Outcome, result_type, select};
-use crate::types::{Tile, TypeId};
+use crate::overload::{Outcome, result_type, select};
+use warpsmith_ir::builtin::{BUILTINS, Dispatch};
+use warpsmith_ir::types::{Tile, TypeId};
 
 impl Body<'_, '_> {
     /// The operator of a reduction, and its name if it is a builtin.

@@ -3,8 +3,8 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Piece, VarId};
-use crate::types::{Tile, Type, TypeId};
+use warpsmith_ir::types::{Tile, Type, TypeId};
+use warpsmith_ir::{Piece, VarId};
 
 impl Body<'_, '_> {
     /// The array that a tile is loaded from or stored to: element and rank.
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
         let adds = matches!(types.get(element), Type::Struct(_))
             || types
                 .scalar_of(element)
-                .is_some_and(crate::types::Scalar::adds_atomically);
+                .is_some_and(warpsmith_ir::types::Scalar::adds_atomically);
         if adds {
             Ok(())
         } else {
@@ -120,7 +120,7 @@ impl Body<'_, '_> {
         &mut self,
         value: Option<Value>,
         axis: Option<Value>,
-        shape: &[crate::types::Extent],
+        shape: &[warpsmith_ir::types::Extent],
     ) -> Res<(VarId, Arg)> {
         let (var, tile) = self.needed_tile(value, "indices")?;
         let axis = match axis {

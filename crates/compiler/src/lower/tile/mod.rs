@@ -18,7 +18,7 @@ mod view;
 
 use super::body::Body;
 use super::value::{Res, Value, fail};
-use crate::names::Name;
+use warpsmith_ir::names::Name;
 
 impl Body<'_, '_> {
     /// Calls a builtin that works on tiles.

@@ -2,9 +2,9 @@
 
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
-use crate::ir::{Constant, Number, Op, Piece, Text, VarId};
-use crate::names::Name;
-use crate::types::{CPU_BLOCK, Extent, GPU_BLOCK, Tile, Type, TypeId};
+use warpsmith_ir::names::Name;
+use warpsmith_ir::types::{CPU_BLOCK, Extent, GPU_BLOCK, Tile, Type, TypeId};
+use warpsmith_ir::{Constant, Number, Op, Piece, Text, VarId};
 
 /// The arguments of a call: by position, and by name.
 pub(super) type Given<'g> = (&'g [Value], &'g [(Name, Value)]);

@@ -3,7 +3,7 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::types::{Tile, Type, TypeId};
+use warpsmith_ir::types::{Tile, Type, TypeId};
 
 impl Body<'_, '_> {
     /// `-a`, `a + b`, and their kin.
@@ -78,7 +78,7 @@ impl Body<'_, '_> {
         if !(is_scalar(a) || is_scalar(b))
             || !(is_known(a) && is_known(b))
             || types.scalar_of(a) != types.scalar_of(b)
-            || types.scalar_of(a) == Some(crate::types::Scalar::Bool)
+            || types.scalar_of(a) == Some(warpsmith_ir::types::Scalar::Bool)
         {
             return fail(
                 "K008",
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
     }
 
     /// The elements of a tile times a value.
-    fn scaled(&self, tile: &Tile, value: crate::ir::VarId) -> Res<TypeId> {
+    fn scaled(&self, tile: &Tile, value: warpsmith_ir::VarId) -> Res<TypeId> {
         let value = self.value_ty(value);
         let element = self.product(tile.element, value)?;
         // A scalar leaves the tile's elements as they are.

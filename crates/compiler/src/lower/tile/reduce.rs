@@ -3,12 +3,16 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Constant, Number};
-use crate::types::{Extent, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::types::{Extent, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::{Constant, Number};
 
 impl Body<'_, '_> {
     /// A constant axis of a tile, and the shape that is left without it.
-    fn without_axis(&self, tile: &Tile, axis: Value) -> Res<(crate::ir::VarId, i64, Vec<Extent>)> {
+    fn without_axis(
+        &self,
+        tile: &Tile,
+        axis: Value,
+    ) -> Res<(warpsmith_ir::VarId, i64, Vec<Extent>)> {
         let var = self.single(axis)?;
         let at = self
             .constant_int(var)

@@ -3,8 +3,8 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Constant, Number};
-use crate::types::{Query, Scalar, Type, TypeId};
+use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
+use warpsmith_ir::{Constant, Number};
 
 impl Body<'_, '_> {
     /// `texture_sample(tex, uv, dtype, lod)`, or with one number per coordinate.

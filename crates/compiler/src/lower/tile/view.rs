@@ -3,8 +3,8 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use crate::ir::{Piece, VarId};
-use crate::types::{Extent, Tile, Type, TypeId, dense_strides};
+use warpsmith_ir::types::{Extent, Tile, Type, TypeId, dense_strides};
+use warpsmith_ir::{Piece, VarId};
 
 /// An index of a view: an integer, or a slice with its bounds.
 #[derive(Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use super::lexer::{Mark, Token};
 use super::{MAX_NESTING, MAX_NODES, Parser};
-use crate::ir::Comparison;
-use crate::names::Keyword as Word;
 use crate::syntax::{BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, UnaryOp};
+use warpsmith_ir::Comparison;
+use warpsmith_ir::names::Keyword as Word;
 
 /// Where an expression begins.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Tokens.
 
-use crate::names::{Keyword, Name, Names};
+use warpsmith_ir::names::{Keyword, Name, Names};
 
 /// A token; the offsets are the lexer's.
 #[derive(Clone, Copy, Debug, PartialEq)]

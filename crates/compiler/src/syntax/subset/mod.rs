@@ -13,7 +13,7 @@ mod statement;
 use lexer::Lexer;
 
 use super::{CompareOp, ExprId, Keyword, List, StmtId, Tree};
-use crate::names::Names;
+use warpsmith_ir::names::Names;
 
 /// Most expressions in one statement: bounds the depth of a chain of operators, well below what the
 /// conversion refuses.

@@ -2,11 +2,11 @@
 
 use super::lexer::{Augmented, Mark, Token};
 use super::{MAX_NESTING, Parser};
-use crate::names::{Keyword as Word, Name};
 use crate::syntax::{
     Alias, BinaryOp, ClassNode, ExprId, ExprKind, FunctionNode, List, Parameter, Stmt, StmtId,
     StmtKind,
 };
+use warpsmith_ir::names::{Keyword as Word, Name};
 
 /// Names that begin a statement of another kind in some places; not worth telling apart here.
 fn is_soft_keyword(text: &str) -> bool {

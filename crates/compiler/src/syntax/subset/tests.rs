@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use ruff_python_parser::parse_module;
 
 use super::{Scratch, parse};
-use crate::names::Names;
 use crate::syntax::{Converter, ExprId, ExprKind, List, SourceText, StmtId, StmtKind, Tree};
+use warpsmith_ir::names::Names;
 
 /// Writes a tree out, ids resolved and places included.
 struct Outline<'a> {

@@ -1,8 +1,8 @@
 //! Matching an argument list to an overload.
 
-use super::row::{Default, Param, Pattern, Row, Rule};
-use crate::names::Names;
-use crate::types::{Scalar, Type, TypeId, TypeTable};
+use warpsmith_ir::builtin::{Default, Param, Pattern, Row, Rule};
+use warpsmith_ir::names::Names;
+use warpsmith_ir::types::{Scalar, Type, TypeId, TypeTable};
 
 /// The most parameters of any overload.
 pub(crate) const MAX_PARAMS: usize = 24;

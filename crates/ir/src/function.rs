@@ -6,7 +6,7 @@ use crate::types::{StructId, TypeId, TypeTable};
 
 /// A variable of a function; the first [`Function::params`] are its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VarId(pub(crate) u32);
+pub struct VarId(pub u32);
 
 impl VarId {
     /// The first of the ids that stand for expressions.
@@ -24,7 +24,7 @@ impl VarId {
     }
 
     /// The id of an expression.
-    pub(crate) fn of_alias(index: usize) -> Self {
+    pub fn of_alias(index: usize) -> Self {
         Self(Self::FIRST_ALIAS + index as u32)
     }
 }
@@ -331,7 +331,7 @@ pub struct Function {
 
 impl Function {
     /// A function with nothing in it.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self {
             native: Name::of_builtin(0),
             first_line: 0,
@@ -358,7 +358,7 @@ impl Function {
     }
 
     /// Forgets everything but the memory that it is kept in.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.vars.clear();
         self.ops.clear();
         self.pool.clear();

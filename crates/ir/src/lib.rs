@@ -19,13 +19,17 @@
 //! outside: walking backwards, a loop runs its iterations in reverse order, and each iteration zeroes
 //! the duals in [`Loop::zeroed`], replays the body, then walks the body backwards.
 
+pub mod builtin;
 mod constant;
 mod function;
 mod lexer;
+pub mod names;
 mod op;
 mod parse;
 mod parse_op;
 mod print;
+pub mod small_keys;
+pub mod types;
 mod verify;
 
 pub use constant::{Constant, Number};

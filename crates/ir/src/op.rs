@@ -7,9 +7,12 @@ use crate::names::Name;
 /// (one each), then the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operands {
-    pub(crate) start: u32,
-    pub(crate) args: u16,
-    pub(crate) outs: u16,
+    /// Where the run begins.
+    pub start: u32,
+    /// Number of operands.
+    pub args: u16,
+    /// Number of results.
+    pub outs: u16,
 }
 
 impl Operands {
@@ -34,11 +37,11 @@ impl Operands {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// First operand in the pool.
-    pub(crate) operands: u32,
+    pub operands: u32,
     /// First comparison.
-    pub(crate) comparisons: u32,
+    pub comparisons: u32,
     /// Number of comparisons: one less than operands.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 impl Chain {

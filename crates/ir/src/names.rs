@@ -11,7 +11,8 @@ macro_rules! keywords {
     ($($word:ident $text:literal)*) => {
         /// A keyword of Python.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Keyword { $($word),* }
+        #[allow(missing_docs)]
+        pub enum Keyword { $($word),* }
 
         const KEYWORDS: &[(&str, Keyword)] = &[$(($text, Keyword::$word)),*];
     };
@@ -39,12 +40,12 @@ impl Name {
     }
 
     /// The name of a builtin, by its position in the table.
-    pub(crate) fn of_builtin(index: u16) -> Self {
+    pub fn of_builtin(index: u16) -> Self {
         Self(u32::from(index))
     }
 
     /// The keyword that this is, if it is one.
-    pub(crate) fn keyword(self) -> Option<Keyword> {
+    pub fn keyword(self) -> Option<Keyword> {
         let (_, keyword) = KEYWORDS.get(self.index().checked_sub(BUILTINS.len())?)?;
         Some(*keyword)
     }
@@ -110,7 +111,7 @@ impl Names {
     }
 
     /// A table with nothing in it, not even memory; [`Names::reset`] fills it.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self {
             text: String::new(),
             spans: Vec::new(),
@@ -122,7 +123,7 @@ impl Names {
     }
 
     /// Forgets everything but builtins and keywords, keeping the memory.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         if self.slots.is_empty() {
             *self = Self::new();
             return;
@@ -162,7 +163,7 @@ impl Names {
     }
 
     /// The name of the word `text[start..end]`, which has no byte that is 0.
-    pub(crate) fn intern_word(&mut self, text: &str, start: usize, end: usize) -> Name {
+    pub fn intern_word(&mut self, text: &str, start: usize, end: usize) -> Name {
         let length = end - start;
         let eight = text
             .as_bytes()
@@ -202,7 +203,7 @@ impl Names {
     }
 
     /// Enters `text` without looking for an equal one: for texts that are compared with nothing.
-    pub(crate) fn push(&mut self, text: &str) -> Name {
+    pub fn push(&mut self, text: &str) -> Name {
         let start = self.text.len() as u32;
         self.text.push_str(text);
         self.spans.push((start, self.text.len() as u32));

@@ -47,13 +47,13 @@ impl TypeId {
 const SCALARS: u32 = 17;
 
 /// Threads in a block that nobody gave a length.
-pub(crate) const GPU_BLOCK: i64 = 256;
+pub const GPU_BLOCK: i64 = 256;
 /// The same on the CPU.
-pub(crate) const CPU_BLOCK: i64 = 1;
+pub const CPU_BLOCK: i64 = 1;
 
 /// A struct in a [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StructId(pub(crate) u32);
+pub struct StructId(pub u32);
 
 impl StructId {
     /// Position among the structs of the table.
@@ -201,7 +201,7 @@ impl TypeTable {
     }
 
     /// A table with nothing in it, not even memory; [`TypeTable::reset`] fills it.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self {
             types: Vec::new(),
             spellings: Vec::new(),
@@ -214,7 +214,7 @@ impl TypeTable {
     }
 
     /// Forgets structs, tuples and what is made of them, keeping the rest for the next module.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         if !self.types.is_empty()
             && self.structs.is_empty()
             && self.tuples.is_empty()
@@ -325,7 +325,7 @@ impl TypeTable {
     }
 
     /// Puts a tile into shared memory, wherever it was made.
-    pub(crate) fn share_tile(&mut self, id: TypeId, shared: bool) {
+    pub fn share_tile(&mut self, id: TypeId, shared: bool) {
         if let Type::Tile(index) = self.get(id) {
             self.tiles[index as usize].1.shared = shared;
             self.spell_tile(index as usize);
@@ -391,7 +391,7 @@ impl TypeTable {
     }
 
     /// The length of a value whose type says it.
-    pub(crate) fn fixed_length(&self, ty: TypeId) -> Option<u32> {
+    pub fn fixed_length(&self, ty: TypeId) -> Option<u32> {
         Some(match self.get(ty) {
             Type::Vector { length, .. } => length,
             Type::Matrix { rows, .. } => rows,

@@ -102,7 +102,7 @@ impl Tile {
     }
 
     /// The C++ call that gives a tile in shared memory its own, with room for gradients or without.
-    pub(crate) fn allocation(&self, element: &str, threads: i64, gradients: bool) -> String {
+    pub fn allocation(&self, element: &str, threads: i64, gradients: bool) -> String {
         format!(
             "wp::tile_alloc_empty<{element},wp::tile_shape_t<{}>,wp::tile_stride_t<{}>,{gradients}>()",
             list(&self.shape, threads),
@@ -112,7 +112,7 @@ impl Tile {
 }
 
 /// The strides of a shape whose last dimension is contiguous.
-pub(crate) fn dense_strides(shape: &[Extent]) -> Vec<Extent> {
+pub fn dense_strides(shape: &[Extent]) -> Vec<Extent> {
     let mut strides = vec![Extent::fixed(1); shape.len()];
     for at in (1..shape.len()).rev() {
         strides[at - 1] = strides[at].times(shape[at]);

@@ -1,8 +1,8 @@
 //! The type of a call's result, for the rules that need types alone. Constructors, whose result also
 //! depends on constant arguments, are worked out where calls are lowered.
 
-use super::row::{Pattern, Rule};
-use crate::types::{Mapping, Scalar, Type, TypeId, TypeTable};
+use warpsmith_ir::builtin::{Pattern, Rule};
+use warpsmith_ir::types::{Mapping, Scalar, Type, TypeId, TypeTable};
 
 /// What a call gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
