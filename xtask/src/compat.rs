@@ -24,7 +24,7 @@ impl Compat {
         let mut command = Command::new("python3");
         command
             .arg(root.join("xtask/compat/regenerate.py"))
-            .arg(root.join("crates/doctor/data/compat.json"));
+            .arg(root.join("crates/compatibility/data/compat.json"));
         if self.write {
             command.arg("--write");
         }

@@ -4,22 +4,15 @@
 //! were read; rules are pure functions over facts; findings are ordered into causes and
 //! consequences; reports are views. A rule whose inputs are missing is unknown, never passed.
 
-mod architecture;
-mod binary;
 mod catalog;
-mod compat;
 mod conclude;
 mod host;
 mod machine;
 mod outcome;
 mod project;
-mod version;
 mod view;
 
-pub use architecture::{Capability, Coverage, Runs, Target};
-pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
 pub use catalog::{Area, FAMILIES, Fix, MACHINE_RULES, PROJECT_RULES, RuleInfo, rule_info};
-pub use compat::{Database, database};
 pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
 pub use machine::{
     Cause, CheckBody, CheckOutcome, FileAnswer, FileQuestionError, GpuSpecification, MachineFacts,
@@ -32,8 +25,11 @@ pub use project::{
     PatchError, Score, Step, Suppressed, apply_patches, audit_project, check_codes, evaluate,
     fixable, is_safe, plan_fixes,
 };
-pub use version::{Version, VersionRange};
 pub use view::{
     Detail, audit_github, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text,
     check_text, unified_diff,
+};
+pub use warpsmith_compatibility::{
+    ByteSource, Capability, Coverage, Database, Runs, Target, Version, VersionRange, WheelError,
+    coverage_of_elf, coverage_of_wheel, database,
 };

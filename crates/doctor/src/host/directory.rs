@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{CommandOutput, Host, READ_LIMIT, RealHost, Session, Stat};
-use crate::binary::ByteSource;
+use warpsmith_compatibility::ByteSource;
 
 /// A captured or synthesised machine.
 pub struct DirectoryHost {

@@ -65,7 +65,7 @@ pub trait Host: Sync {
     /// Where a symbolic link points.
     fn link(&self, path: &str) -> Option<String>;
     /// Opens a file for reads at offsets.
-    fn open(&self, path: &str) -> Option<Box<dyn crate::binary::ByteSource + '_>>;
+    fn open(&self, path: &str) -> Option<Box<dyn warpsmith_compatibility::ByteSource + '_>>;
     /// Runs a command; `None` where it does not exist or does not end in time.
     fn run(&self, argv: &[&str], limit: Duration) -> Option<CommandOutput>;
     /// Who runs, and on what.

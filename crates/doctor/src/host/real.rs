@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{CommandOutput, Host, READ_LIMIT, Session, Stat, keeps};
-use crate::binary::ByteSource;
+use warpsmith_compatibility::ByteSource;
 
 /// The machine that this program runs on.
 pub struct RealHost {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use warpsmith_formats::write_output;
 
 use super::{CommandOutput, Host, Session, Stat};
-use crate::binary::ByteSource;
+use warpsmith_compatibility::ByteSource;
 
 /// Wraps a host and records into a directory that [`super::DirectoryHost`] opens.
 pub struct RecordingHost<'a> {

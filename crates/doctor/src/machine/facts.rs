@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{Capability, Coverage};
 use crate::host::Session;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::{Capability, Coverage};
 
 /// A value and the file, command or variable that it was read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

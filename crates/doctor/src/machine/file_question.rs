@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::architecture::{Capability, Coverage, Runs};
-use crate::binary::{WheelError, coverage_of_elf, coverage_of_wheel};
-use crate::compat::database;
+use warpsmith_compatibility::database;
+use warpsmith_compatibility::{Capability, Coverage, Runs};
+use warpsmith_compatibility::{WheelError, coverage_of_elf, coverage_of_wheel};
 
 /// The answer for one library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,9 @@ pub enum FileQuestionError {
 /// The capability of a GPU named by model or by number.
 pub(crate) fn capability_of(gpu: &str) -> Option<Capability> {
     Capability::parse(gpu)
-        .or_else(|| Some(crate::architecture::Target::parse(gpu.strip_prefix("sm_")?)?.capability))
+        .or_else(|| {
+            Some(warpsmith_compatibility::Target::parse(gpu.strip_prefix("sm_")?)?.capability)
+        })
         .or_else(|| Capability::parse(&database().gpu(gpu)?.compute_capability))
 }
 

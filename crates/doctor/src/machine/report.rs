@@ -73,7 +73,7 @@ pub fn check_machine(facts: &MachineFacts) -> Report<CheckBody> {
         causes: arrange(&findings),
         gpus: specifications(facts),
         matrix: matrix(facts),
-        database: crate::compat::database().generated.clone(),
+        database: warpsmith_compatibility::database().generated.clone(),
     };
     let mut report = Report::new("check", machine_identity(facts), body);
     report.findings = findings;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::MachineFacts;
-use crate::architecture::Runs;
-use crate::compat::database;
+use warpsmith_compatibility::Runs;
+use warpsmith_compatibility::database;
 
 /// A GPU with its datasheet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub(super) fn specifications(facts: &MachineFacts) -> Vec<GpuSpecification> {
 pub(super) fn matrix(facts: &MachineFacts) -> Vec<MatrixRow> {
     let driver = facts.driver_version().map(|d| d.value.clone());
     let device = facts.capabilities().into_iter().map(|(_, c)| c).min();
-    let runs = |cuda: &crate::version::Version| {
+    let runs = |cuda: &warpsmith_compatibility::Version| {
         Some(driver.as_ref()? >= database().driver_floor(cuda.major())?)
     };
     let mut rows = Vec::new();
@@ -84,7 +84,7 @@ pub(super) fn matrix(facts: &MachineFacts) -> Vec<MatrixRow> {
                 "tensorflow" => environment
                     .tensorflow_cuda
                     .as_ref()
-                    .and_then(|c| crate::version::Version::parse(&c.value)),
+                    .and_then(|c| warpsmith_compatibility::Version::parse(&c.value)),
                 name if name.starts_with("cupy-cuda")
                     || name.starts_with("onnxruntime-gpu")
                     || name.starts_with("jax-cuda") =>
@@ -99,7 +99,9 @@ pub(super) fn matrix(facts: &MachineFacts) -> Vec<MatrixRow> {
                                 .is_some_and(|v| row.version.cmp(v).is_eq())
                         })
                         .and_then(|row| row.cuda.as_deref())
-                        .and_then(|c| crate::version::Version::parse(c.trim_end_matches(".x")))
+                        .and_then(|c| {
+                            warpsmith_compatibility::Version::parse(c.trim_end_matches(".x"))
+                        })
                 }
                 "numba" | "numba-cuda" | "triton" | "bitsandbytes" | "flash-attn" | "xformers"
                 | "jaxlib" => None,

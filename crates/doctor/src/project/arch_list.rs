@@ -2,8 +2,8 @@
 
 use super::facts::ProjectFacts;
 use super::rules::{newest_allowed_torch, pinned_cuda};
-use crate::compat::database;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 /// Data-centre and desktop architectures; the rest are variants and boards with their own builds.
 const COMMON: [&str; 8] = ["7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::host::Host;
 use crate::machine::facts::{Containers, Sourced};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) fn collect(host: &dyn Host) -> Containers {
     let engine = host.which("docker").or_else(|| host.which("podman"));

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::parse_smi_xml;
-use crate::architecture::Capability;
-use crate::compat::database;
 use crate::host::{Host, Stat};
 use crate::machine::facts::{Driver, GpuDevice, GpuHealth, NodeAccess, PciGpu};
+use warpsmith_compatibility::Capability;
+use warpsmith_compatibility::database;
 
 const PCI: &str = "/sys/bus/pci/devices";
 const QUERY: [&str; 3] = [

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::host::Host;
 use crate::machine::facts::{Driver, Sourced};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 /// Directories in which a distribution or a container runtime puts driver libraries.
 pub(super) const LIBRARY_DIRECTORIES: [&str; 9] = [

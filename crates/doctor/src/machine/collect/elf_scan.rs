@@ -5,10 +5,10 @@
 
 use rayon::prelude::*;
 
-use crate::binary::{ElfFile, coverage_of_section};
 use crate::host::Host;
 use crate::machine::facts::GpuBinary;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::{ElfFile, coverage_of_section};
 
 /// Folders of packages that ship GPU code or need its libraries.
 const PACKAGES: [&str; 22] = [

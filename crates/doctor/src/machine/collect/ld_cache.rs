@@ -4,7 +4,7 @@
 //! offset, value offset, …); offsets count from the start of the header. An old-format table may
 //! stand before it.
 
-use crate::binary::le;
+use warpsmith_compatibility::le;
 
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 

@@ -8,7 +8,7 @@ use super::elf_scan;
 use super::search_path::prefixes_with;
 use crate::host::Host;
 use crate::machine::facts::{PythonEnvironment, PythonPackage, Sourced, TorchInstall};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) fn collect(host: &dyn Host) -> Vec<PythonEnvironment> {
     let mut sites = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::machine::facts::{Sourced, System};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) fn collect(host: &dyn Host) -> System {
     let release = host.text("/etc/os-release").unwrap_or_default();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::search_path::prefixes_with;
 use crate::host::Host;
 use crate::machine::facts::{Compilers, Profilers, Sourced, ToolkitInstall, ToolkitLayout};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 const DEBIAN: &str = "/usr/lib/nvidia-cuda-toolkit";
 const HEADERS: [&str; 2] = ["cuda_runtime.h", "nv/target"];

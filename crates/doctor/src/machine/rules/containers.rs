@@ -2,10 +2,10 @@
 
 use super::evidence::driver_and_newest_cuda;
 use super::{Check, anywhere, on_gpu};
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 pub(super) const RULES: &[Check] = &[
     on_gpu("CTR001", no_runtime),

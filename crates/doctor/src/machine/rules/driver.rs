@@ -2,11 +2,11 @@
 
 use super::evidence::{capabilities, driver, driver_and_newest_cuda};
 use super::{Check, anywhere, on_gpu};
-use crate::architecture::Capability;
-use crate::compat::{DriverBranch, database, lifecycle};
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, Sourced};
-use crate::version::Version;
+use warpsmith_compatibility::Capability;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::{DriverBranch, database, lifecycle};
 
 pub(super) const RULES: &[Check] = &[
     anywhere("DRV001", no_driver),

@@ -1,9 +1,9 @@
 //! Rules about variables, limits, mounts and WSL.
 
 use super::{Check, anywhere, on_gpu};
-use crate::architecture::TorchArchList;
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
+use warpsmith_compatibility::TorchArchList;
 
 pub(super) const RULES: &[Check] = &[
     anywhere("ENV001", leftovers),

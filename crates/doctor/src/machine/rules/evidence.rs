@@ -1,10 +1,10 @@
 //! What several rules must know before they can judge.
 
-use crate::architecture::Capability;
-use crate::compat::database;
 use crate::conclude::{Judgement, known, unknown};
 use crate::machine::facts::{GpuDevice, MachineFacts, Sourced};
-use crate::version::Version;
+use warpsmith_compatibility::Capability;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 /// The GPUs with their compute capabilities, one at least.
 pub(super) fn capabilities(facts: &MachineFacts) -> Judgement<Vec<(&GpuDevice, Capability)>> {

@@ -1,10 +1,10 @@
 //! Rules about frameworks other than torch: CuPy, Numba, JAX, TensorFlow, ONNX runtime, bitsandbytes.
 
 use super::python::per_environment;
-use crate::compat::database;
 use crate::conclude::{Judgement, finding};
 use crate::machine::facts::{MachineFacts, PythonEnvironment};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 fn cupy_packages(e: &PythonEnvironment) -> Vec<&str> {
     e.packages

@@ -3,9 +3,9 @@
 use warpsmith_core::Finding;
 
 use super::{Check, anywhere, on_gpu};
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{GpuHealth, MachineFacts};
+use warpsmith_compatibility::database;
 
 pub(super) const RULES: &[Check] = &[
     anywhere("GPU001", none),

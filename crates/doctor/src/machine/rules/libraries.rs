@@ -7,7 +7,7 @@ use warpsmith_core::Finding;
 use super::{Check, anywhere, on_gpu};
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, PythonEnvironment, PythonPackage};
-use crate::version::{Version, VersionRange};
+use warpsmith_compatibility::{Version, VersionRange};
 
 pub(super) const RULES: &[Check] = &[
     anywhere("LIB001", shadowed_wheels),

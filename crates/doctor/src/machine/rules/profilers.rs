@@ -6,7 +6,7 @@ use super::evidence::capabilities;
 use super::{Check, anywhere, on_gpu};
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) const RULES: &[Check] = &[
     on_gpu("PRF001", nsys),

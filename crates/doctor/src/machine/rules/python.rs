@@ -4,11 +4,11 @@ use warpsmith_core::Finding;
 
 use super::evidence::{capabilities, driver};
 use super::{Check, anywhere, frameworks, on_gpu};
-use crate::architecture::Runs;
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, finding, unknown};
 use crate::machine::facts::{MachineFacts, PythonEnvironment, TorchInstall};
-use crate::version::Version;
+use warpsmith_compatibility::Runs;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 pub(super) const RULES: &[Check] = &[
     anywhere("PYE001", no_wheel_for_python),

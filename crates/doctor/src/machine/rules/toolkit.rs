@@ -2,11 +2,11 @@
 
 use super::evidence::{capabilities, driver_and_newest_cuda};
 use super::{Check, anywhere, on_gpu};
-use crate::architecture::Target;
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, ToolkitInstall, ToolkitLayout};
-use crate::version::Version;
+use warpsmith_compatibility::Target;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 pub(super) const RULES: &[Check] = &[
     anywhere("TKT001", none),

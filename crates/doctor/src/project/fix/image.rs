@@ -4,11 +4,11 @@ use warpsmith_core::{Finding, Severity};
 
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
-use crate::architecture::TorchArchList;
-use crate::compat::lifecycle;
 use crate::project::arch_list;
 use crate::project::facts::ProjectFacts;
 use crate::project::rules::cuda_of_image;
+use warpsmith_compatibility::TorchArchList;
+use warpsmith_compatibility::lifecycle;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD003", dotted),
@@ -137,7 +137,7 @@ fn supported_system(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) 
         .and_then(|tag| tag.split('-').next());
     let old_enough = cuda_of_image(base).is_none_or(|cuda| {
         let listed = &lifecycle().cuda_images.supported;
-        crate::version::Version::parse("11.7").is_some_and(|first| cuda >= first)
+        warpsmith_compatibility::Version::parse("11.7").is_some_and(|first| cuda >= first)
             && listed.iter().any(|version| Some(version.as_str()) == tag)
     });
     // Another distribution, or an image of somebody else, has other packages.

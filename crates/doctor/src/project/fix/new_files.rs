@@ -6,10 +6,10 @@ use warpsmith_core::Finding;
 
 use super::Fixer;
 use super::edits::Edits;
-use crate::compat::database;
 use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::rules::{arch_lists, pinned_cuda};
+use warpsmith_compatibility::database;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD015", |_, facts, edits| {

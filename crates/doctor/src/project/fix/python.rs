@@ -4,10 +4,10 @@ use warpsmith_core::Finding;
 
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
-use crate::architecture::{Target, TorchArchList};
-use crate::compat::database;
 use crate::project::arch_list::{self, ProposedList};
 use crate::project::facts::ProjectFacts;
+use warpsmith_compatibility::database;
+use warpsmith_compatibility::{Target, TorchArchList};
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD001", default_list),

@@ -4,8 +4,8 @@ use warpsmith_core::Finding;
 
 use super::edits::Edits;
 use super::{Fixer, place};
-use crate::compat::lifecycle;
 use crate::project::facts::ProjectFacts;
+use warpsmith_compatibility::lifecycle;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("CIA003", pin_actions),

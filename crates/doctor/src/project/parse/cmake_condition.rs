@@ -6,7 +6,7 @@
 
 use super::cmake::CmakeCommand;
 use super::condition::{Truth, Versions, names_other_platform, truth_of};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 /// FindCUDA and what older releases needed in its place are gone from this one on.
 const OLDEST: &str = "3.27";

@@ -4,7 +4,7 @@
 //! Known: macros of other platforms are not defined, the CUDA, cuDNN and NCCL versions are the newest
 //! of the table, device code is for sm_75 or newer. Everything else may be either.
 
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 /// The value of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,8 @@
 //! CUDA.
 
 use super::condition::{Truth, Versions, names_other_platform};
-use crate::compat::database;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 /// Whether `condition` holds where torch has this version.
 pub(crate) fn holds(condition: &str, torch: &Version) -> Truth {

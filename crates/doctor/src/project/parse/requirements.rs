@@ -1,7 +1,7 @@
 //! Python requirements: lines of a requirements file, and single PEP 508 texts.
 
 use crate::machine::collect::normalise;
-use crate::version::VersionRange;
+use warpsmith_compatibility::VersionRange;
 
 /// A demand on a package, with where it stands.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! run where no GPU is visible. Python is not executed.
 
 use super::requirements::{Requirement, parse_requirement};
-use crate::architecture::{Coverage, gencode_flags};
+use warpsmith_compatibility::{Coverage, gencode_flags};
 
 /// What a setup.py says.
 #[derive(Clone, Debug, Default)]

@@ -3,11 +3,11 @@
 use warpsmith_core::Finding;
 
 use super::{Standing, file_of, folder_of, open, proved, seen};
-use crate::architecture::Capability;
 use crate::project::facts::ProjectFacts;
 use crate::project::parse::cuda_api::api;
 use crate::project::rules::{arch_lists, documented_cuda, pinned_cuda};
-use crate::version::Version;
+use warpsmith_compatibility::Capability;
+use warpsmith_compatibility::Version;
 
 /// The first CUDA of the table of headers.
 const FIRST_OF_TABLE: &str = "11.7";

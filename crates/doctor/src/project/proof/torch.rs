@@ -4,9 +4,9 @@
 use warpsmith_core::Finding;
 
 use super::{Standing, file_of, folder_of, open, proved, seen};
-use crate::compat::database;
 use crate::project::facts::ProjectFacts;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 /// The release of torch without THC's headers.
 const WITHOUT_THC: &str = "1.11.0";

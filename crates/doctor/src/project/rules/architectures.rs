@@ -3,12 +3,12 @@
 
 use super::Check;
 use super::place::at;
-use crate::architecture::{Capability, Coverage, Target, TorchArchList, cmake_architectures};
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, is_test};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
+use warpsmith_compatibility::{Capability, Coverage, Target, TorchArchList, cmake_architectures};
 
 pub(super) const RULES: &[Check] = &[
     ("BLD001", no_arch_list),

@@ -4,13 +4,13 @@ use warpsmith_core::Finding;
 
 use super::Check;
 use super::place::{as_info, at};
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::cmake::CmakeCommand;
 use crate::project::parse::condition::Truth;
 use crate::project::parse::python_condition;
-use crate::version::{Version, VersionRange};
+use warpsmith_compatibility::database;
+use warpsmith_compatibility::{Version, VersionRange};
 
 pub(super) const RULES: &[Check] = &[
     ("BLD006", build_isolation),
@@ -145,7 +145,7 @@ fn needs_gpu(facts: &ProjectFacts) -> Judgement {
 /// The newest torch that the project allows.
 pub(crate) fn newest_allowed_torch(
     facts: &ProjectFacts,
-) -> Option<&'static crate::compat::TorchRelease> {
+) -> Option<&'static warpsmith_compatibility::TorchRelease> {
     let ranges: Vec<VersionRange> = facts
         .demands()
         .filter(|r| r.name == "torch" && !r.range.is_unbounded())

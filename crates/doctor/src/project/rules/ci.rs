@@ -6,11 +6,11 @@ use warpsmith_core::Finding;
 
 use super::Check;
 use super::place::{as_info, at};
-use crate::compat::lifecycle;
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, YamlFile};
 use crate::project::parse::yaml::items;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::lifecycle;
 
 pub(super) const RULES: &[Check] = &[
     ("CIA001", no_gpu_job),

@@ -4,7 +4,7 @@ use super::Check;
 use super::place::at;
 use crate::conclude::{Judgement, applies, not_applicable};
 use crate::project::facts::{ProjectFacts, is_test};
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) const RULES: &[Check] = &[("BLD013", find_cuda), ("BLD014", cmake_minimum)];
 

@@ -8,13 +8,13 @@ use super::Check;
 use super::architectures::{arch_lists, cuda_of_image, promised_capability};
 use super::image_eol;
 use super::place::{as_info, as_warning, at};
-use crate::compat::lifecycle;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, YamlFile, exposes};
 use crate::project::parse::dockerfile::{Dockerfile, Instruction, Stage};
 use crate::project::parse::shell;
 use crate::project::parse::yaml::Entry;
+use warpsmith_compatibility::lifecycle;
 
 pub(super) const RULES: &[Check] = &[
     ("DKR001", root_user),

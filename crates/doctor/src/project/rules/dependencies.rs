@@ -5,13 +5,13 @@ use warpsmith_core::Finding;
 use super::Check;
 use super::architectures::cuda_of_image;
 use super::place::{as_info, at};
-use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::dockerfile::{Dockerfile, expand};
 use crate::project::parse::requirements::{Requirement, cuda_of_index, parse_requirement};
 use crate::project::parse::shell;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
+use warpsmith_compatibility::database;
 
 pub(super) const RULES: &[Check] = &[
     ("DEP001", different_major),

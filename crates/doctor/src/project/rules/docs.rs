@@ -9,7 +9,7 @@ use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::ProjectFacts;
 use crate::project::proof::speaks_of_a_licence;
-use crate::version::Version;
+use warpsmith_compatibility::Version;
 
 pub(super) const RULES: &[Check] = &[
     ("DOC001", no_driver),

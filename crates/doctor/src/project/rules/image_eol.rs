@@ -1,7 +1,7 @@
 //! What a base image's name and tag say about ends of life.
 
-use crate::compat::{Release, lifecycle};
 use crate::project::rules::cuda_of_image;
+use warpsmith_compatibility::{Release, lifecycle};
 
 /// Debian's and Ubuntu's names in tags, with the release that they mean.
 const CODENAMES: [(&str, &str, &str); 15] = [

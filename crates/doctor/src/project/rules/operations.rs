@@ -196,7 +196,7 @@ fn unsafe_load(facts: &ProjectFacts) -> Judgement {
         && facts.demands().filter(|r| r.name == "torch").any(|r| {
             !["2.5.1", "2.4.1", "2.0.1", "1.13.1"]
                 .iter()
-                .filter_map(|v| crate::version::Version::parse(v))
+                .filter_map(|v| warpsmith_compatibility::Version::parse(v))
                 .any(|v| r.range.contains(&v))
         });
     Ok(

@@ -15,10 +15,12 @@ use crate::version::{Version, VersionRange};
 pub struct Database {
     /// Date on which the rows were made.
     pub generated: String,
-    pub(crate) cuda_toolkits: Vec<Toolkit>,
+    /// Toolkits, oldest first.
+    pub cuda_toolkits: Vec<Toolkit>,
     pub(crate) driver_branch_to_max_cuda: Vec<BranchCuda>,
     pub(crate) driver_min_patched_linux: Patched,
-    pub(crate) torch: Vec<TorchRelease>,
+    /// Releases of PyTorch.
+    pub torch: Vec<TorchRelease>,
     pub(crate) cupy: Vec<Package>,
     pub(crate) numba: Vec<Package>,
     pub(crate) numba_cuda: Vec<Package>,
@@ -71,7 +73,7 @@ impl Database {
     }
 
     /// The lowest patched driver of `driver`'s branch, and the bulletin's number and date.
-    pub(crate) fn patched(&self, driver: &Version) -> Option<&PatchedBranch> {
+    pub fn patched(&self, driver: &Version) -> Option<&PatchedBranch> {
         self.driver_min_patched_linux
             .rows
             .iter()
@@ -225,7 +227,7 @@ impl Database {
     }
 
     /// The releases of a package by its normalised name.
-    pub(crate) fn releases(&self, name: &str) -> Vec<&Package> {
+    pub fn releases(&self, name: &str) -> Vec<&Package> {
         [
             &self.cupy,
             &self.numba,
@@ -276,7 +278,7 @@ fn branch_number(branch: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::{DATA, database};
+    use crate::database::{DATA, database};
 
     fn v(text: &str) -> Version {
         Version::parse(text).unwrap()

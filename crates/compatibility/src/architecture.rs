@@ -203,7 +203,7 @@ const FAMILIES: [(&str, &str); 13] = [
 
 /// A TORCH_CUDA_ARCH_LIST, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TorchArchList {
+pub struct TorchArchList {
     /// What the well-formed entries ask for.
     pub coverage: Coverage,
     /// Entries without a dot, such as `86`, which torch rejects.
@@ -214,7 +214,7 @@ pub(crate) struct TorchArchList {
 
 impl TorchArchList {
     /// Reads a list separated by `;`, `,` or spaces.
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut list = Self::default();
         for entry in text
             .split([';', ' ', ','])
@@ -251,7 +251,7 @@ impl TorchArchList {
     }
 
     /// The list in the form that torch accepts.
-    pub(crate) fn dotted(text: &str) -> String {
+    pub fn dotted(text: &str) -> String {
         text.split(';')
             .map(|entry| {
                 let (number, tail) = match entry.trim().strip_suffix("+PTX") {
@@ -274,7 +274,7 @@ impl TorchArchList {
 
 /// Reads CMAKE_CUDA_ARCHITECTURES: `80-real;90`, where an entry without `-real` or `-virtual` is
 /// both machine code and PTX. `native`, `all` and `all-major` give an empty coverage.
-pub(crate) fn cmake_architectures(text: &str) -> Coverage {
+pub fn cmake_architectures(text: &str) -> Coverage {
     let mut coverage = Coverage::default();
     for entry in text.split([';', ' ', '"']).filter(|e| !e.is_empty()) {
         let (number, real, virtual_) = match entry.split_once('-') {
@@ -295,7 +295,7 @@ pub(crate) fn cmake_architectures(text: &str) -> Coverage {
 }
 
 /// Reads `-gencode arch=compute_80,code=[sm_80,compute_80]` and `-arch=sm_80` in compiler flags.
-pub(crate) fn gencode_flags(text: &str) -> Coverage {
+pub fn gencode_flags(text: &str) -> Coverage {
     let mut coverage = Coverage::default();
     let mut add = |word: &str| {
         if let Some(target) = Target::parse(word) {

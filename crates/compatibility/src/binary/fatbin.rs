@@ -25,7 +25,7 @@ pub fn coverage_of_elf(source: &dyn ByteSource) -> Option<Coverage> {
 }
 
 /// The coverage of an opened file; `None` where it holds no GPU code section.
-pub(crate) fn coverage_of_section(elf: &ElfFile<'_>) -> Option<Coverage> {
+pub fn coverage_of_section(elf: &ElfFile<'_>) -> Option<Coverage> {
     let mut coverage = Coverage::default();
     let mut seen = false;
     for name in [".nv_fatbin", "__nv_relfatbin"] {

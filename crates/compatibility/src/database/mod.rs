@@ -5,9 +5,9 @@ mod lifecycle;
 mod lookup;
 mod rows;
 
-pub(crate) use lifecycle::{DriverBranch, Release, lifecycle};
+pub use lifecycle::{DriverBranch, Release, lifecycle};
 pub use lookup::Database;
-pub(crate) use rows::TorchRelease;
+pub use rows::TorchRelease;
 
 /// The database that this program was built with.
 pub fn database() -> &'static Database {

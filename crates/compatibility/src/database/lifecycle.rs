@@ -12,53 +12,65 @@ use crate::architecture::Capability;
 
 /// A driver branch on Linux.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct DriverBranch {
+pub struct DriverBranch {
     /// `580`.
-    pub(crate) branch: u64,
+    pub branch: u64,
     /// The newest release that was seen.
-    pub(crate) newest: Option<String>,
+    pub newest: Option<String>,
     /// When it ended or will end.
-    pub(crate) end: Option<String>,
-    pub(crate) in_support: Option<bool>,
+    pub end: Option<String>,
+    /// Whether it is; `None` where nobody says.
+    pub in_support: Option<bool>,
     first_arch: String,
     last_arch: String,
-    pub(crate) source: String,
+    /// Where this was read.
+    pub source: String,
 }
 
 /// A release of a distribution or of Python.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Release {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) end: String,
+pub struct Release {
+    /// What was released.
+    pub name: String,
+    /// Which release.
+    pub version: String,
+    /// When its support ends or ended.
+    pub end: String,
     /// The end of paid or long-term support.
-    pub(crate) extended_end: Option<String>,
-    pub(crate) in_support: bool,
+    pub extended_end: Option<String>,
+    /// Whether it is.
+    pub in_support: bool,
 }
 
 /// Versions of `nvidia/cuda` images, `x.y.z`.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct CudaImages {
-    pub(crate) supported: Vec<String>,
+pub struct CudaImages {
+    /// The newest of each supported minor.
+    pub supported: Vec<String>,
     /// A newer patch of the same minor took their place.
-    pub(crate) superseded: Vec<String>,
+    pub superseded: Vec<String>,
     /// Minors that are supported no more, still present when read.
-    pub(crate) old: Vec<String>,
+    pub old: Vec<String>,
 }
 
 /// The table.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Lifecycle {
-    pub(crate) as_of: String,
-    pub(crate) drivers: Vec<DriverBranch>,
-    pub(crate) operating_systems: Vec<Release>,
-    pub(crate) python: Vec<Release>,
-    pub(crate) cuda_images: CudaImages,
+pub struct Lifecycle {
+    /// Date on which the rows were read.
+    pub as_of: String,
+    /// Driver branches.
+    pub drivers: Vec<DriverBranch>,
+    /// Releases of distributions.
+    pub operating_systems: Vec<Release>,
+    /// Releases of Python.
+    pub python: Vec<Release>,
+    /// Images.
+    pub cuda_images: CudaImages,
 }
 
 /// The table that this program was built with.
-pub(crate) fn lifecycle() -> &'static Lifecycle {
+pub fn lifecycle() -> &'static Lifecycle {
     static TABLE: LazyLock<Lifecycle> =
         LazyLock::new(|| serde_json::from_str(DATA).unwrap_or_default());
     &TABLE
@@ -103,7 +115,7 @@ fn architecture_of(capability: Capability) -> usize {
 
 impl DriverBranch {
     /// Whether this branch drives such a GPU.
-    pub(crate) fn drives(&self, capability: Capability) -> bool {
+    pub fn drives(&self, capability: Capability) -> bool {
         let at = architecture_of(capability);
         let reaches = |name: &str| place_of(name);
         reaches(&self.first_arch).is_some_and(|first| first <= at)
@@ -113,7 +125,7 @@ impl DriverBranch {
 
 impl Lifecycle {
     /// The branch of a driver version.
-    pub(crate) fn branch(&self, major: u64) -> Option<&DriverBranch> {
+    pub fn branch(&self, major: u64) -> Option<&DriverBranch> {
         // Numbers between two branches are the older one's: R580 reaches 582 on Windows.
         self.drivers
             .iter()
@@ -122,7 +134,7 @@ impl Lifecycle {
     }
 
     /// The branches to install for these GPUs: in support and driving every one of them.
-    pub(crate) fn recommended(&self, gpus: &[Capability]) -> Vec<&DriverBranch> {
+    pub fn recommended(&self, gpus: &[Capability]) -> Vec<&DriverBranch> {
         self.drivers
             .iter()
             .filter(|row| row.in_support == Some(true))
@@ -131,7 +143,7 @@ impl Lifecycle {
     }
 
     /// The last branch that drives these GPUs, in support or not.
-    pub(crate) fn last_for(&self, gpus: &[Capability]) -> Option<&DriverBranch> {
+    pub fn last_for(&self, gpus: &[Capability]) -> Option<&DriverBranch> {
         self.drivers
             .iter()
             .filter(|row| row.in_support.is_some())
@@ -140,7 +152,7 @@ impl Lifecycle {
     }
 
     /// The Python that has ended.
-    pub(crate) fn ended_python(&self, version: &str) -> Option<&Release> {
+    pub fn ended_python(&self, version: &str) -> Option<&Release> {
         self.python
             .iter()
             .find(|row| row.version == version)
@@ -148,7 +160,7 @@ impl Lifecycle {
     }
 
     /// The oldest Python that gets fixes.
-    pub(crate) fn oldest_python(&self) -> Option<&str> {
+    pub fn oldest_python(&self) -> Option<&str> {
         let minor = |row: &Release| row.version.rsplit('.').next()?.parse::<u32>().ok();
         self.python
             .iter()

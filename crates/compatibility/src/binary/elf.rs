@@ -18,14 +18,14 @@ pub(crate) struct Section {
 }
 
 /// An opened ELF file.
-pub(crate) struct ElfFile<'a> {
+pub struct ElfFile<'a> {
     source: &'a dyn ByteSource,
     sections: Vec<Section>,
 }
 
 impl<'a> ElfFile<'a> {
     /// Reads the headers; `None` where this is not a 64-bit little-endian ELF file.
-    pub(crate) fn open(source: &'a dyn ByteSource) -> Option<Self> {
+    pub fn open(source: &'a dyn ByteSource) -> Option<Self> {
         let header = bytes(source, 0, 64)?;
         if header.len() < 64 || header[..4] != *b"\x7fELF" || header[4] != 2 || header[5] != 1 {
             return None;
@@ -68,7 +68,7 @@ impl<'a> ElfFile<'a> {
     }
 
     /// DT_NEEDED: the libraries that the loader will look for.
-    pub(crate) fn needed(&self) -> Vec<String> {
+    pub fn needed(&self) -> Vec<String> {
         const DYNAMIC: u32 = 6;
         const DT_NEEDED: u64 = 1;
         let Some(dynamic) = self.sections.iter().find(|s| s.kind == DYNAMIC) else {
@@ -91,7 +91,7 @@ impl<'a> ElfFile<'a> {
     }
 
     /// Version needs such as `GLIBC_2.28` and `GLIBCXX_3.4.29`.
-    pub(crate) fn version_needs(&self) -> Vec<String> {
+    pub fn version_needs(&self) -> Vec<String> {
         const VERNEED: u32 = 0x6fff_fffe;
         let Some(section) = self.sections.iter().find(|s| s.kind == VERNEED) else {
             return Vec::new();

@@ -5,9 +5,9 @@ mod elf;
 mod fatbin;
 mod wheel;
 
-pub(crate) use elf::ElfFile;
-pub use fatbin::coverage_of_elf;
-pub(crate) use fatbin::{FatbinStream, coverage_of_section};
+pub use elf::ElfFile;
+pub(crate) use fatbin::FatbinStream;
+pub use fatbin::{coverage_of_elf, coverage_of_section};
 pub use wheel::{WheelError, coverage_of_wheel};
 
 /// Bytes that can be read at an offset, so that a library of gigabytes costs a few kilobytes.
@@ -34,7 +34,7 @@ impl ByteSource for Vec<u8> {
 }
 
 /// Little-endian numbers at fixed places; zero where the slice is too short.
-pub(crate) fn le<const N: usize>(bytes: &[u8], at: usize) -> u64 {
+pub fn le<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     let mut wide = [0u8; 8];
     if let Some(field) = bytes.get(at..at.saturating_add(N)) {
         wide[..N].copy_from_slice(field);

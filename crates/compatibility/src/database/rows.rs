@@ -59,7 +59,7 @@ pub struct TorchRelease {
 
 /// A release of some other package.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Package {
+pub struct Package {
     /// Its name on PyPI.
     pub package: String,
     /// The version.
@@ -104,11 +104,15 @@ pub(crate) struct Patched {
     pub(crate) rows: BTreeMap<String, PatchedBranch>,
 }
 
+/// The first release of a driver branch without the known vulnerabilities.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct PatchedBranch {
-    pub(crate) min_patched: Version,
-    pub(crate) bulletin: String,
-    pub(crate) date: String,
+pub struct PatchedBranch {
+    /// That release.
+    pub min_patched: Version,
+    /// The bulletin that names it.
+    pub bulletin: String,
+    /// Date of the bulletin.
+    pub date: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
