@@ -1,8 +1,9 @@
 //! Candidates that are kernels, CUDA or Warp-style: device code alone, which needs no cage but a process
 //! whose loss costs nothing.
 //!
-//! Inputs and answers are made once for all candidates. A candidate's outputs are poisoned before each
-//! run, so that what an earlier one left on the device helps nobody.
+//! Inputs and answers are made once for all candidates of a case, before anybody needs the device: other
+//! processes judge on it meanwhile. A candidate's outputs are poisoned before each run, so that what an
+//! earlier one left on the device helps nobody.
 
 use std::time::{Duration, Instant};
 
@@ -46,8 +47,29 @@ pub struct KernelBench<'a> {
     timed: Vec<Input>,
     /// What timed launches get: making it takes longer than judging a kernel on it.
     timed_contents: Vec<(Instance, Contents)>,
+    /// With the program of the candidate that was loaded last.
     verifier: Option<Verifier<'a>>,
-    rival: Option<Rival>,
+    /// The case's own kernel, where it could be compiled.
+    rival: Option<Program>,
+    /// That kernel on the timed inputs.
+    rival_targets: Vec<RunTarget>,
+}
+
+/// What times kernels, of one case after the other: its own cost is measured once.
+#[derive(Default)]
+pub struct KernelClock(Option<RunSampler>);
+
+impl KernelClock {
+    fn sampler(&mut self, device: &Device, limit: Duration) -> Result<&mut RunSampler, Fault> {
+        let mut sampler = match self.0.take() {
+            Some(sampler) => sampler,
+            None => RunSampler::new(device, RunMode::Cold)?,
+        };
+        sampler.set_limit(limit);
+        // Each side has run in its checks, and the first pair is left out.
+        sampler.set_settle(Duration::ZERO);
+        Ok(self.0.insert(sampler))
+    }
 }
 
 /// Decides what a launch gets.
@@ -58,18 +80,11 @@ struct Input {
     round: usize,
 }
 
-/// The case's own kernel on the timed inputs.
-struct Rival {
-    sampler: RunSampler,
-    targets: Vec<RunTarget>,
-}
-
-/// A candidate that is compiled and loaded.
+/// A candidate that is compiled and loaded; the bench has its program.
 pub struct LoadedKernel {
     judgement: Judgement,
     own: Case,
     language: Language,
-    program: Program,
     folder: TempDir,
     begun: Instant,
 }
@@ -139,11 +154,16 @@ impl<'a> KernelBench<'a> {
             timed_contents: Vec::new(),
             verifier: None,
             rival: None,
+            rival_targets: Vec::new(),
         })
     }
 
-    /// Compiles and loads a candidate, or says what is wrong with it.
-    pub fn load(&self, candidate: &Candidate) -> Result<Result<LoadedKernel, Judgement>, String> {
+    /// Compiles and loads a candidate, or says what is wrong with it; the first one waits until the reference
+    /// has answered.
+    pub fn load(
+        &mut self,
+        candidate: &Candidate,
+    ) -> Result<Result<LoadedKernel, Judgement>, String> {
         let begun = Instant::now();
         let text = candidate.text()?;
         let language = candidate.language(&text);
@@ -178,15 +198,15 @@ impl<'a> KernelBench<'a> {
             launch: launch.as_ref(),
             ..KernelOf::case(&own)
         };
-        match Program::of(&kernel, &self.choice, self.device, self.settings) {
-            Ok(program) => Ok(Ok(LoadedKernel {
+        let program = Program::of(&kernel, &self.choice, self.device, self.settings);
+        match program.and_then(|program| self.make_ready(program)) {
+            Ok(()) => Ok(Ok(LoadedKernel {
                 judgement: Judgement {
                     load_seconds: Some(begun.elapsed().as_secs_f64()),
                     ..judgement
                 },
                 own,
                 language,
-                program,
                 folder,
                 begun,
             })),
@@ -197,19 +217,53 @@ impl<'a> KernelBench<'a> {
         }
     }
 
+    /// Checks `program` from now on, with everything that needs no device at hand.
+    fn make_ready(&mut self, program: Program) -> Result<(), Fault> {
+        if let Some(verifier) = &mut self.verifier {
+            return verifier.set_program(&self.choice, program, self.device, self.settings);
+        }
+        let expectation =
+            Expectation::prepare(self.case, &self.choice, self.device, self.settings)?;
+        let mut verifier = Verifier::for_several(self.case, &self.choice, program, expectation);
+        for input in self.checks.iter().chain(&self.timed) {
+            verifier.answer_ahead(&input.size, input.seed, input.round)?;
+        }
+        self.verifier = Some(verifier);
+        if self.device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_)) {
+            self.fill_timed_contents()?;
+            // A rival that does not compile is an error where it is needed.
+            self.rival = Program::prepare(self.case, &self.choice, self.device, self.settings).ok();
+        }
+        Ok(())
+    }
+
+    fn fill_timed_contents(&mut self) -> Result<(), Fault> {
+        for input in &self.timed[self.timed_contents.len()..] {
+            let instance = self.case.instance(&input.size, &self.choice)?;
+            let contents = instance
+                .contents(input.seed, input.round, false)
+                .map_err(Fault::Unsupported)?;
+            self.timed_contents.push((instance, contents));
+        }
+        Ok(())
+    }
+
     /// Judges a candidate. An error is the judge's own: its reference fails, say.
-    pub fn judge(&mut self, loaded: LoadedKernel) -> Result<Judgement, String> {
+    pub fn judge(
+        &mut self,
+        loaded: LoadedKernel,
+        clock: &mut KernelClock,
+    ) -> Result<Judgement, String> {
         let LoadedKernel {
             mut judgement,
             own,
             language,
-            program,
             folder,
             begun,
         } = loaded;
-        let outcome = match self.examine(program, &mut judgement.calls) {
+        let outcome = match self.examine(&mut judgement.calls) {
             Ok(Outcome::Correct { .. }) if self.device.cuda().is_some() => {
-                self.measure(&own, language, &mut judgement.calls)
+                self.measure(&own, language, clock, &mut judgement.calls)
             }
             other => other,
         };
@@ -220,17 +274,9 @@ impl<'a> KernelBench<'a> {
         Ok(finished(judgement, outcome, &folder, begun))
     }
 
-    fn examine(&mut self, program: Program, calls: &mut usize) -> Result<Outcome, Fault> {
-        let mut verifier = match self.verifier.take() {
-            Some(mut verifier) => {
-                verifier.set_program(&self.choice, program, self.device, self.settings)?;
-                verifier
-            }
-            None => {
-                let expectation =
-                    Expectation::prepare(self.case, &self.choice, self.device, self.settings)?;
-                Verifier::for_several(self.case, &self.choice, program, expectation)
-            }
+    fn examine(&mut self, calls: &mut usize) -> Result<Outcome, Fault> {
+        let Some(mut verifier) = self.verifier.take() else {
+            return Err(Fault::Unsupported("no candidate was loaded".into()));
         };
         let mut outcome = Outcome::Correct {
             speed: None,
@@ -295,6 +341,7 @@ impl<'a> KernelBench<'a> {
         &mut self,
         own: &Case,
         language: Language,
+        clock: &mut KernelClock,
         calls: &mut usize,
     ) -> Result<Outcome, Fault> {
         if matches!(self.case.source, Source::Callable(_)) {
@@ -303,30 +350,17 @@ impl<'a> KernelBench<'a> {
                 error_over_plain: None,
             });
         }
-        let mut rival = match self.rival.take() {
-            Some(rival) => rival,
-            None => {
-                let mut sampler = RunSampler::new(self.device, RunMode::Cold)?;
-                sampler.set_limit(self.settings.limit);
-                // Each side has run in its checks, and the first pair is left out.
-                sampler.set_settle(Duration::ZERO);
-                let targets = self.targets(self.case, None, &sampler)?;
-                Rival { sampler, targets }
-            }
-        };
-        let verifier = self.verifier.take();
-        let targets = self.targets(
-            own,
-            verifier.as_ref().map(Verifier::program),
-            &rival.sampler,
-        );
-        self.verifier = verifier;
-        let mut targets = targets?;
+        self.fill_timed_contents()?;
+        let sampler = clock.sampler(self.device, self.settings.limit)?;
+        if self.rival_targets.is_empty() {
+            self.rival_targets = self.targets(self.case, self.rival.as_ref(), sampler)?;
+        }
+        let loaded = self.verifier.as_ref().map(Verifier::program);
+        let mut targets = self.targets(own, loaded, sampler)?;
         let mut pairs = Vec::new();
         for round in 0..=ROUNDS {
             let at = round % targets.len();
-            let (theirs, ours) = (&mut rival.targets[at], &mut targets[at]);
-            let sampler = &mut rival.sampler;
+            let (theirs, ours) = (&mut self.rival_targets[at], &mut targets[at]);
             let mut sample = |target: &mut RunTarget| -> Result<f64, Fault> {
                 Ok(sampler.sample(target).map_err(of_workload)?.seconds)
             };
@@ -339,7 +373,6 @@ impl<'a> KernelBench<'a> {
                 }
             });
         }
-        self.rival = Some(rival);
         // A Warp-style kernel has nowhere to count its launches.
         if language == Language::Cuda
             && let Some(outcome) = self.still_computes(&mut targets, calls)?
@@ -354,20 +387,11 @@ impl<'a> KernelBench<'a> {
 
     /// A case's kernel, or the program that was loaded already, on the timed inputs.
     fn targets(
-        &mut self,
+        &self,
         case: &Case,
         program: Option<&Program>,
         sampler: &RunSampler,
     ) -> Result<Vec<RunTarget>, Fault> {
-        if self.timed_contents.is_empty() {
-            for input in &self.timed {
-                let instance = self.case.instance(&input.size, &self.choice)?;
-                let contents = instance
-                    .contents(input.seed, input.round, false)
-                    .map_err(Fault::Unsupported)?;
-                self.timed_contents.push((instance, contents));
-            }
-        }
         let target = |(instance, contents): &(Instance, Contents)| -> Result<RunTarget, Fault> {
             let prepared = match (program, self.device.cuda()) {
                 (Some(program), Some(gpu)) if program.shares_arrays() => {

@@ -18,7 +18,7 @@ use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_formats::is_stdout;
 
 use super::kernel_worker::work;
-use super::session::{Group, Session};
+use super::session::{Group, Jobs, Session};
 use super::summary::{Body, describe, findings};
 use super::verdict_file::VerdictFile;
 
@@ -56,7 +56,8 @@ pub(crate) struct Judge {
     /// Judge again the candidates that have a verdict.
     #[arg(long)]
     fresh: bool,
-    /// Candidates at a time; one of them is timed at a time. Default: half of the cores, on a GPU 4.
+    /// Candidates at a time; one of them is timed at a time. Default: half of the cores; on a GPU 4 Python
+    /// programs, or as many kernels as cores, at most 12.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
     /// Judge only share I of N, counted from 0: `0/8`.
@@ -113,15 +114,7 @@ impl Judge {
             VerdictFile::open(&path, &keys)?,
             candidates.len(),
         );
-        for group in &groups {
-            if let Err(error) = session.judge(group) {
-                if groups.len() == 1 || session.cannot_write() {
-                    return Err(error);
-                }
-                // Candidates of other cases go on.
-                session.not_run(group, &format!("{error:#}"))?;
-            }
-        }
+        session.judge(&groups)?;
         output::progress(global, "");
         let ended = session.end();
         let mut report = output::report("judge", Body::new(&path, &ended));
@@ -251,11 +244,20 @@ impl Judge {
         })
     }
 
-    fn jobs(&self, limits: &Limits) -> usize {
-        match self.jobs {
-            Some(jobs) => jobs.into(),
-            None if limits.device.is_some() => 4,
-            None => thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1)),
+    fn jobs(&self, limits: &Limits) -> Jobs {
+        /// A context on a GPU takes half a gigabyte there.
+        const MOST_CONTEXTS: usize = 12;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let on_gpu = limits.device.is_some();
+        let given = self.jobs.map(usize::from);
+        let half = (cores / 2).max(1);
+        Jobs {
+            programs: given.unwrap_or(if on_gpu { 4 } else { half }),
+            kernels: given.unwrap_or(if on_gpu {
+                cores.min(MOST_CONTEXTS)
+            } else {
+                half
+            }),
         }
     }
 }

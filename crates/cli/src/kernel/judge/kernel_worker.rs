@@ -1,5 +1,6 @@
 //! The second process of the judge, for candidates that are kernels: one that faults or never ends costs
-//! it, and the next one starts another.
+//! it, and the next one starts another. It goes from case to case, because a context on a GPU takes longer
+//! to make than most kernels take to judge.
 
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use warpsmith_case::judge::{Candidate, Judgement, KernelBench, Outcome as Verdict};
+use warpsmith_case::judge::{Candidate, Judgement, KernelBench, KernelClock, Outcome as Verdict};
 use warpsmith_case::{Case, Settings};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -24,7 +25,7 @@ const MOST_CANDIDATES: usize = 250;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    /// The first line: what all candidates are to do.
+    /// The first line, and wherever a case ends: what the candidates behind it are to do.
     Begin {
         case: PathBuf,
         seed: u64,
@@ -48,10 +49,11 @@ enum Answer {
 /// The process, as the judge sees it.
 pub(super) struct KernelWorker<'a> {
     global: &'a Global,
-    case: &'a Path,
     seed: u64,
     /// Seconds that a launch may take.
     seconds: f64,
+    /// Threads that the arithmetic of a reference may use.
+    threads: usize,
     /// Whoever has it uses the device.
     device: &'a Mutex<()>,
     running: Option<Running>,
@@ -61,6 +63,8 @@ struct Running {
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<String>,
+    /// What its candidates are to do now.
+    case: PathBuf,
     candidates: usize,
 }
 
@@ -82,26 +86,29 @@ impl Running {
 impl<'a> KernelWorker<'a> {
     pub(super) fn new(
         global: &'a Global,
-        case: &'a Path,
         seed: u64,
         seconds: f64,
+        threads: usize,
         device: &'a Mutex<()>,
     ) -> Self {
         Self {
             global,
-            case,
             seed,
             seconds,
+            threads,
             device,
             running: None,
         }
     }
 
     fn start(&self) -> Result<Running> {
-        let mut child = self
-            .global
-            .host
-            .command()?
+        let mut command = self.global.host.command()?;
+        for library in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
+            if std::env::var_os(library).is_none() {
+                command.env(library, self.threads.to_string());
+            }
+        }
+        let mut child = command
             .args(["judge", "-", "--kernel-worker", "--device"])
             .arg(self.global.device.to_string())
             .stdin(Stdio::piped())
@@ -120,22 +127,17 @@ impl<'a> KernelWorker<'a> {
                 }
             }
         });
-        let mut running = Running {
+        Ok(Running {
             child,
             stdin,
             lines,
+            case: PathBuf::new(),
             candidates: 0,
-        };
-        running.send(&Request::Begin {
-            case: self.case.to_owned(),
-            seed: self.seed,
-            seconds: self.seconds,
-        })?;
-        Ok(running)
+        })
     }
 
-    /// Judges a kernel.
-    pub(super) fn judge(&mut self, candidate: &Candidate) -> Result<Judgement> {
+    /// Judges a kernel by a case.
+    pub(super) fn judge(&mut self, case: &Path, candidate: &Candidate) -> Result<Judgement> {
         let full = |running: &Running| running.candidates >= MOST_CANDIDATES;
         if self.running.as_ref().is_some_and(full) {
             self.stop();
@@ -145,6 +147,15 @@ impl<'a> KernelWorker<'a> {
             None => self.start()?,
         };
         running.candidates += 1;
+        if running.case != case {
+            running.case = case.to_owned();
+            // A process that is gone shows at the next line.
+            let _ = running.send(&Request::Begin {
+                case: running.case.clone(),
+                seed: self.seed,
+                seconds: self.seconds,
+            });
+        }
         // A compiler takes its time; a dozen checks have two runs each, and then there is timing.
         let limit = Duration::from_secs_f64(120.0 + 40.0 * self.seconds);
         let loaded = running.ask(&Request::Load(Box::new(candidate.clone())), limit);
@@ -198,31 +209,43 @@ impl Drop for KernelWorker<'_> {
 
 /// The second process itself: a request to a line, an answer to a line.
 pub(super) fn work(global: &Global) -> Result<Outcome> {
-    let mut lines = stdin().lock().lines();
-    let begin = lines.next().context("no first line")??;
-    let Request::Begin {
-        case,
-        seed,
-        seconds,
-    } = serde_json::from_str(&begin)?
-    else {
-        anyhow::bail!("the first line does not begin");
-    };
     let device = Device::open(global.device)?;
-    let settings = Settings {
-        limit: Duration::try_from_secs_f64(seconds)?,
-        ..Settings::default()
-    };
-    let case = Case::open(&case).map_err(|error| error.to_string());
-    let mut bench = match &case {
-        Ok(case) => {
+    let mut clock = KernelClock::default();
+    let mut requests = stdin().lock().lines();
+    let mut next = requests.next();
+    while let Some(line) = next {
+        let Request::Begin {
+            case,
+            seed,
+            seconds,
+        } = serde_json::from_str(&line?)?
+        else {
+            anyhow::bail!("the first line does not begin");
+        };
+        let settings = Settings {
+            limit: Duration::try_from_secs_f64(seconds)?,
+            ..Settings::default()
+        };
+        let case = Case::open(&case).map_err(|error| error.to_string());
+        let bench = case.as_ref().map_err(Clone::clone).and_then(|case| {
             KernelBench::new(case, &device, seed, settings).map_err(|fault| fault.to_string())
-        }
-        Err(error) => Err(error.clone()),
-    };
+        });
+        next = judge_by_one_case(bench, &mut clock, &mut requests)?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Answers until another case begins, and returns the line that begins it.
+fn judge_by_one_case(
+    mut bench: Result<KernelBench<'_>, String>,
+    clock: &mut KernelClock,
+    requests: &mut impl Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<std::io::Result<String>>> {
     let mut loaded = None;
-    for line in lines {
-        let answer = match (&mut bench, serde_json::from_str(&line?)?) {
+    for line in requests {
+        let line = line?;
+        let answer = match (&mut bench, serde_json::from_str(&line)?) {
+            (_, Request::Begin { .. }) => return Ok(Some(Ok(line))),
             (Err(error), _) => Answer::Error(error.clone()),
             (Ok(bench), Request::Load(candidate)) => match bench.load(&candidate) {
                 Ok(Ok(kernel)) => {
@@ -232,17 +255,18 @@ pub(super) fn work(global: &Global) -> Result<Outcome> {
                 Ok(Err(judgement)) => Answer::Judged(Box::new(judgement)),
                 Err(error) => Answer::Error(error),
             },
-            (Ok(bench), Request::Run) => match loaded.take().map(|kernel| bench.judge(kernel)) {
-                Some(Ok(judgement)) => Answer::Judged(Box::new(judgement)),
-                Some(Err(error)) => Answer::Error(error),
-                None => Answer::Error("nothing was loaded".into()),
-            },
-            (Ok(_), Request::Begin { .. }) => Answer::Error("it has begun already".into()),
+            (Ok(bench), Request::Run) => {
+                match loaded.take().map(|kernel| bench.judge(kernel, clock)) {
+                    Some(Ok(judgement)) => Answer::Judged(Box::new(judgement)),
+                    Some(Err(error)) => Answer::Error(error),
+                    None => Answer::Error("nothing was loaded".into()),
+                }
+            }
         };
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &answer)?;
         writeln!(out)?;
         out.flush()?;
     }
-    Ok(Outcome::Fine)
+    Ok(None)
 }

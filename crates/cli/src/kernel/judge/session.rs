@@ -1,6 +1,6 @@
 //! One run over the candidates: jobs that judge, and verdicts that are written as they come.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -22,11 +22,32 @@ pub(super) struct Group<'a> {
     pub(super) members: Vec<(&'a Candidate, String)>,
 }
 
+/// How many candidates are compiled and checked at the same time.
+#[derive(Clone, Copy)]
+pub(super) struct Jobs {
+    /// Where a candidate is a Python program, with libraries and memory of its own.
+    pub(super) programs: usize,
+    /// Where a candidate is a kernel.
+    pub(super) kernels: usize,
+}
+
+/// A candidate without a verdict, and what decides it.
+type Open<'a> = (&'a Candidate, &'a str);
+
+fn is_problem(group: &Group<'_>) -> bool {
+    group.case.extension().is_some_and(|ending| ending == "py")
+}
+
+fn is_python(group: &Group<'_>, candidate: &Candidate) -> bool {
+    let text = candidate.text().unwrap_or_default();
+    is_problem(group) || candidate.language(&text) == Language::Python
+}
+
 /// What all jobs share.
 pub(super) struct Session<'a> {
     global: &'a Global,
     limits: &'a Limits,
-    jobs: usize,
+    jobs: Jobs,
     seed: u64,
     file: VerdictFile,
     candidates: usize,
@@ -50,7 +71,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         global: &'a Global,
         limits: &'a Limits,
-        jobs: usize,
+        jobs: Jobs,
         seed: u64,
         file: VerdictFile,
         candidates: usize,
@@ -70,85 +91,142 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Judges the candidates of a group that have no verdict yet. An error is the task's: its reference
-    /// fails, say.
-    pub(super) fn judge(&self, group: &Group<'_>) -> Result<()> {
+    /// Judges the candidates that have no verdict yet. Where there is one group, its own failure (its reference
+    /// fails, say) is an error; of several, the others go on.
+    pub(super) fn judge(&self, groups: &[Group<'a>]) -> Result<()> {
+        let mut kernels = Vec::new();
+        for group in groups {
+            let open = self.without_verdict(group);
+            if open.is_empty() {
+                continue;
+            }
+            let prepared = match self.task(group, &open) {
+                Ok(None) => {
+                    kernels.push((group, open));
+                    continue;
+                }
+                Ok(Some(task)) => self.judge_by_task(group, &open, &task),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = prepared {
+                if groups.len() == 1 || self.cannot_write() {
+                    return Err(error);
+                }
+                self.not_run(group, &format!("{error:#}"))?;
+            }
+        }
+        self.judge_kernels(&kernels)
+    }
+
+    fn without_verdict<'g>(&self, group: &'g Group<'a>) -> Vec<Open<'g>> {
         let mut open = Vec::new();
         for (candidate, key) in &group.members {
             match self.file.get(&candidate.id) {
                 Some(known) => self.keep(known.clone()),
-                None => open.push((*candidate, key)),
+                None => open.push((*candidate, key.as_str())),
             }
         }
-        if open.is_empty() {
-            return Ok(());
-        }
-        let is_problem = group.case.extension().is_some_and(|ending| ending == "py");
-        let is_python = |candidate: &Candidate| {
-            let text = candidate.text().unwrap_or_default();
-            is_problem || candidate.language(&text) == Language::Python
-        };
-        let any_python = open.iter().any(|(candidate, _)| is_python(candidate));
-        let task = match (is_problem, any_python) {
-            (true, _) => Some(
-                Task::of_problem(&group.case, self.seed, self.limits)
-                    .map_err(anyhow::Error::msg)?,
-            ),
-            (false, true) => {
-                let case = Case::open(&group.case)?;
-                Some(Task::of_case(&case, self.seed, self.limits).map_err(explain)?)
+        open
+    }
+
+    /// What Python candidates are to do; nothing where all candidates are kernels.
+    fn task(&self, group: &Group<'_>, open: &[Open<'_>]) -> Result<Option<Task>> {
+        let task = if is_problem(group) {
+            Task::of_problem(&group.case, self.seed, self.limits).map_err(anyhow::Error::msg)?
+        } else {
+            let case = Case::open(&group.case)?;
+            if !open
+                .iter()
+                .any(|(candidate, _)| is_python(group, candidate))
+            {
+                return Ok(None);
             }
-            (false, false) => Case::open(&group.case).map(|_| None)?,
+            Task::of_case(&case, self.seed, self.limits).map_err(explain)?
         };
-        if let Some(task) = &task {
-            let notes = task.notes.iter();
-            locked(&self.notes).extend(notes.map(|note| format!("{}: {note}", task.name())));
-        }
+        let notes = task.notes.iter();
+        locked(&self.notes).extend(notes.map(|note| format!("{}: {note}", task.name())));
+        Ok(Some(task))
+    }
+
+    fn judge_by_task(&self, group: &Group<'_>, open: &[Open<'_>], task: &Task) -> Result<()> {
         let next = AtomicUsize::new(0);
         let alone = Mutex::new(());
-        let failure = Mutex::new(None);
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.min(open.len()) {
-                scope.spawn(|| {
-                    let mut bench = task
-                        .as_ref()
-                        .map(|task| Bench::new(task, self.limits, &alone));
-                    let seconds = self.limits.call.as_secs_f64();
-                    let mut kernels =
-                        KernelWorker::new(self.global, &group.case, self.seed, seconds, &alone);
-                    while let Some((candidate, key)) =
-                        open.get(next.fetch_add(1, Ordering::Relaxed))
-                        && !self.cannot_write()
-                    {
-                        let judged = match (&mut bench, candidate.text()) {
-                            (_, Err(detail)) => {
-                                let outcome = Outcome::CompileFailure { line: None, detail };
-                                Ok(Judgement::new(&candidate.id, self.seed, outcome))
-                            }
-                            (Some(bench), Ok(_)) if is_python(candidate) => bench.judge(candidate),
-                            _ => kernels
-                                .judge(candidate)
-                                .map_err(|error| format!("{error:#}")),
-                        };
-                        // The judge's own failure is nobody's verdict, and the others go on.
-                        let judgement = judged.unwrap_or_else(|error| {
-                            Judgement::not_run(&candidate.id, self.seed, error)
-                        });
-                        if let Err(error) = self.write(judgement, key) {
-                            locked(&failure).get_or_insert(error);
-                        }
-                    }
-                });
+        in_parallel(self.jobs.programs.min(open.len()), || {
+            let mut bench = Bench::new(task, self.limits, &alone);
+            let mut kernels = self.kernel_worker(&alone);
+            while let Some((candidate, key)) = open.get(next.fetch_add(1, Ordering::Relaxed))
+                && !self.cannot_write()
+            {
+                let judged = match is_python(group, candidate) {
+                    true => self.judged(candidate, || bench.judge(candidate)),
+                    false => self.judged_kernel(&mut kernels, &group.case, candidate),
+                };
+                self.write(judged, key)?;
             }
-        });
-        let failure = failure.into_inner();
-        failure
-            .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+            Ok(())
+        })
+    }
+
+    /// Processes go from case to case. The candidates of a case stay together, so that its reference answers
+    /// once, unless one case has more than its share of all.
+    fn judge_kernels(&self, groups: &[(&Group<'_>, Vec<Open<'_>>)]) -> Result<()> {
+        let all: usize = groups.iter().map(|(_, open)| open.len()).sum();
+        let share = all.div_ceil(4 * self.jobs.kernels).max(1);
+        let parts: Vec<(&Group<'_>, &[Open<'_>])> = groups
+            .iter()
+            .flat_map(|(group, open)| open.chunks(share).map(|part| (*group, part)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        let alone = Mutex::new(());
+        in_parallel(self.jobs.kernels.min(parts.len()), || {
+            let mut kernels = self.kernel_worker(&alone);
+            while let Some((group, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                for (candidate, key) in *part {
+                    if self.cannot_write() {
+                        return Ok(());
+                    }
+                    let judged = self.judged_kernel(&mut kernels, &group.case, candidate);
+                    self.write(judged, key)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn kernel_worker<'w>(&'w self, device: &'w Mutex<()>) -> KernelWorker<'w> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = (cores / self.jobs.kernels).max(1);
+        let seconds = self.limits.call.as_secs_f64();
+        KernelWorker::new(self.global, self.seed, seconds, threads, device)
+    }
+
+    fn judged_kernel(
+        &self,
+        kernels: &mut KernelWorker<'_>,
+        case: &Path,
+        candidate: &Candidate,
+    ) -> Judgement {
+        self.judged(candidate, || {
+            let judged = kernels.judge(case, candidate);
+            judged.map_err(|error| format!("{error:#}"))
+        })
+    }
+
+    /// A verdict in any case: the judge's own failure is nobody's, and the others go on.
+    fn judged(
+        &self,
+        candidate: &Candidate,
+        judge: impl FnOnce() -> Result<Judgement, String>,
+    ) -> Judgement {
+        if let Err(detail) = candidate.text() {
+            let outcome = Outcome::CompileFailure { line: None, detail };
+            return Judgement::new(&candidate.id, self.seed, outcome);
+        }
+        judge().unwrap_or_else(|error| Judgement::not_run(&candidate.id, self.seed, error))
     }
 
     /// Notes for every candidate of a group that it was not run.
-    pub(super) fn not_run(&self, group: &Group<'_>, why: &str) -> Result<()> {
+    fn not_run(&self, group: &Group<'_>, why: &str) -> Result<()> {
         for (candidate, key) in &group.members {
             let done = locked(&self.judgements)
                 .iter()
@@ -162,7 +240,7 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the file of verdicts takes no more lines.
-    pub(super) fn cannot_write(&self) -> bool {
+    fn cannot_write(&self) -> bool {
         self.unwritable.load(Ordering::Relaxed)
     }
 
@@ -200,6 +278,24 @@ impl<'a> Session<'a> {
             seconds: self.begun.elapsed().as_secs_f64(),
         }
     }
+}
+
+/// Runs `job` in so many threads, and returns the first error.
+fn in_parallel(threads: usize, job: impl Fn() -> Result<()> + Sync) -> Result<()> {
+    let failure = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                if let Err(error) = job() {
+                    locked(&failure).get_or_insert(error);
+                }
+            });
+        }
+    });
+    let failure = failure.into_inner();
+    failure
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
