@@ -501,9 +501,15 @@ fn uncounted(records: &[Record], pairs: &[Pair]) -> Option<Outcome> {
             "its clock stands still during calls",
         ));
     }
-    // Below zero, more waiting was taken off than lay inside the call: no evidence of anything.
-    let reference_gap = of(|pair| pair.reference_gap).max(0.0);
-    let gap = of(|pair| pair.own_gap);
+    // A false clock hides time in every call, a busy machine in some: three quarters of the calls against
+    // three quarters of the reference's, as above. Below zero, more waiting was taken off than lay inside
+    // the call: no evidence of anything.
+    let (own_gaps, reference_gaps) = (
+        sorted(|pair| pair.own_gap),
+        sorted(|pair| pair.reference_gap),
+    );
+    let reference_gap = reference_gaps[pairs.len() - 1 - quarter].max(0.0);
+    let gap = own_gaps[quarter];
     let hidden = gap - 2.0 * reference_gap;
     if hidden > 1e-3 && hidden > 2.0 * own {
         let detail = format!(

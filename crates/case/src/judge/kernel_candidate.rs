@@ -3,7 +3,8 @@
 //!
 //! Inputs and answers are made once for all candidates of a case, before anybody needs the device: other
 //! processes judge on it meanwhile. A candidate's outputs are poisoned before each run, so that what an
-//! earlier one left on the device helps nobody.
+//! earlier one left on the device helps nobody. Checks of several processes share the device, because time
+//! does not count there; a clock has it alone.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use warpsmith_measure::kernel_file::Direction;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_workload::random::Random;
-use warpsmith_workload::{Output, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::candidate::{Candidate, CandidateLaunch, Language};
 use super::evidence::IMPRECISE;
@@ -52,6 +53,7 @@ pub struct KernelBench<'a> {
     /// The case's own kernel, where it could be compiled.
     rival: Option<Program>,
     /// That kernel on the timed inputs.
+    rival_prepared: Vec<Box<dyn Prepared>>,
     rival_targets: Vec<RunTarget>,
 }
 
@@ -85,6 +87,11 @@ pub struct LoadedKernel {
     judgement: Judgement,
     own: Case,
     language: Language,
+    /// Its kernel on the timed inputs, once it is right.
+    prepared: Vec<Box<dyn Prepared>>,
+    targets: Vec<RunTarget>,
+    /// Seconds of the case's own kernel and of this one.
+    pairs: Vec<(f64, f64)>,
     folder: TempDir,
     begun: Instant,
 }
@@ -154,6 +161,7 @@ impl<'a> KernelBench<'a> {
             timed_contents: Vec::new(),
             verifier: None,
             rival: None,
+            rival_prepared: Vec::new(),
             rival_targets: Vec::new(),
         })
     }
@@ -207,6 +215,9 @@ impl<'a> KernelBench<'a> {
                 },
                 own,
                 language,
+                prepared: Vec::new(),
+                targets: Vec::new(),
+                pairs: Vec::new(),
                 folder,
                 begun,
             })),
@@ -248,30 +259,54 @@ impl<'a> KernelBench<'a> {
         Ok(())
     }
 
-    /// Judges a candidate. An error is the judge's own: its reference fails, say.
-    pub fn judge(
-        &mut self,
-        loaded: LoadedKernel,
-        clock: &mut KernelClock,
-    ) -> Result<Judgement, String> {
-        let LoadedKernel {
-            mut judgement,
-            own,
-            language,
-            folder,
-            begun,
-        } = loaded;
-        let outcome = match self.examine(&mut judgement.calls) {
-            Ok(Outcome::Correct { .. }) if self.device.cuda().is_some() => {
-                self.measure(&own, language, clock, &mut judgement.calls)
+    /// Checks a candidate; what is right and can be timed is still to be. An error is the judge's own: its
+    /// reference fails, say.
+    pub fn check(&mut self, mut loaded: LoadedKernel) -> Result<Stage, String> {
+        let is_timed =
+            self.device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_));
+        let checked = match self.examine(&mut loaded.judgement.calls) {
+            Ok(Outcome::Correct { .. }) if is_timed => {
+                self.prepare_to_time(&mut loaded).map(|()| None)
             }
-            other => other,
+            other => other.map(Some),
         };
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(fault) => failed(fault, &own, language)?,
+        match checked {
+            Ok(None) => Ok(Stage::Open(Box::new(loaded))),
+            Ok(Some(outcome)) => Ok(Stage::Judged(Box::new(loaded.finished(outcome)))),
+            Err(fault) => loaded.failed(fault).map(Stage::Judged),
+        }
+    }
+
+    /// Times a candidate in turns with the case's own kernel: the device must be nobody else's meanwhile.
+    pub fn time(
+        &mut self,
+        mut loaded: LoadedKernel,
+        clock: &mut KernelClock,
+    ) -> Result<Stage, String> {
+        match self.sample_pairs(&mut loaded, clock) {
+            Ok(()) => Ok(Stage::Open(Box::new(loaded))),
+            Err(fault) => loaded.failed(fault).map(Stage::Judged),
+        }
+    }
+
+    /// What a candidate that was timed is worth.
+    pub fn conclude(&mut self, mut loaded: LoadedKernel) -> Result<Judgement, String> {
+        // A Warp-style kernel has nowhere to count its launches.
+        let spoiled = match loaded.language {
+            Language::Cuda => self.still_computes(&mut loaded.targets, &mut loaded.judgement.calls),
+            _ => Ok(None),
         };
-        Ok(finished(judgement, outcome, &folder, begun))
+        match spoiled {
+            Ok(Some(outcome)) => Ok(loaded.finished(outcome)),
+            Ok(None) => {
+                let speed = speed(&loaded.pairs[1..]);
+                Ok(loaded.finished(Outcome::Correct {
+                    speed: Some(speed),
+                    error_over_plain: None,
+                }))
+            }
+            Err(fault) => loaded.failed(fault).map(|judgement| *judgement),
+        }
     }
 
     fn examine(&mut self, calls: &mut usize) -> Result<Outcome, Fault> {
@@ -335,37 +370,59 @@ impl<'a> KernelBench<'a> {
         })
     }
 
-    /// Cold times in turns with the case's own kernel, on contents that change from round to round; then
-    /// one more launch on each, whose result is compared: timed launches must still compute.
-    fn measure(
-        &mut self,
-        own: &Case,
-        language: Language,
-        clock: &mut KernelClock,
-        calls: &mut usize,
-    ) -> Result<Outcome, Fault> {
-        if matches!(self.case.source, Source::Callable(_)) {
-            return Ok(Outcome::Correct {
-                speed: None,
-                error_over_plain: None,
-            });
-        }
+    /// Lays the timed inputs out on the device, for both sides.
+    fn prepare_to_time(&mut self, loaded: &mut LoadedKernel) -> Result<(), Fault> {
         self.fill_timed_contents()?;
-        let sampler = clock.sampler(self.device, self.settings.limit)?;
-        if self.rival_targets.is_empty() {
-            self.rival_targets = self.targets(self.case, self.rival.as_ref(), sampler)?;
+        if self.rival_targets.is_empty() && self.rival_prepared.is_empty() {
+            self.rival_prepared = self.prepared(self.case, self.rival.as_ref())?;
         }
-        let loaded = self.verifier.as_ref().map(Verifier::program);
-        let mut targets = self.targets(own, loaded, sampler)?;
-        let mut pairs = Vec::new();
+        let program = self.verifier.as_ref().map(Verifier::program);
+        loaded.prepared = self.prepared(&loaded.own, program)?;
+        Ok(())
+    }
+
+    /// A case's kernel, or the program that was loaded already, on the timed inputs.
+    fn prepared(
+        &self,
+        case: &Case,
+        program: Option<&Program>,
+    ) -> Result<Vec<Box<dyn Prepared>>, Fault> {
+        let prepared =
+            |(instance, contents): &(Instance, Contents)| match (program, self.device.cuda()) {
+                (Some(program), Some(gpu)) if program.shares_arrays() => {
+                    // Arrays of its own: a candidate that writes its input spoils nobody else's.
+                    let arrays = SharedArrays::upload(gpu, instance, contents)?;
+                    program.prepared_on(instance, &arrays)
+                }
+                _ => Program::prepare(case, &self.choice, self.device, self.settings)?
+                    .prepared(instance, contents),
+            };
+        self.timed_contents.iter().map(prepared).collect()
+    }
+
+    /// Cold times in turns with the case's own kernel, on contents that change from round to round.
+    fn sample_pairs(
+        &mut self,
+        loaded: &mut LoadedKernel,
+        clock: &mut KernelClock,
+    ) -> Result<(), Fault> {
+        let sampler = clock.sampler(self.device, self.settings.limit)?;
+        let targets = |prepared: &mut Vec<Box<dyn Prepared>>| -> Result<Vec<RunTarget>, Fault> {
+            let target = |one| sampler.target(one).map_err(of_workload);
+            prepared.drain(..).map(target).collect()
+        };
+        if self.rival_targets.is_empty() {
+            self.rival_targets = targets(&mut self.rival_prepared)?;
+        }
+        loaded.targets = targets(&mut loaded.prepared)?;
         for round in 0..=ROUNDS {
-            let at = round % targets.len();
-            let (theirs, ours) = (&mut self.rival_targets[at], &mut targets[at]);
+            let at = round % loaded.targets.len();
+            let (theirs, ours) = (&mut self.rival_targets[at], &mut loaded.targets[at]);
             let mut sample = |target: &mut RunTarget| -> Result<f64, Fault> {
                 Ok(sampler.sample(target).map_err(of_workload)?.seconds)
             };
             // Whoever runs after whom must not matter.
-            pairs.push(match round % 2 {
+            loaded.pairs.push(match round % 2 {
                 0 => (sample(theirs)?, sample(ours)?),
                 _ => {
                     let ours = sample(ours)?;
@@ -373,41 +430,11 @@ impl<'a> KernelBench<'a> {
                 }
             });
         }
-        // A Warp-style kernel has nowhere to count its launches.
-        if language == Language::Cuda
-            && let Some(outcome) = self.still_computes(&mut targets, calls)?
-        {
-            return Ok(outcome);
-        }
-        Ok(Outcome::Correct {
-            speed: Some(speed(&pairs[1..])),
-            error_over_plain: None,
-        })
+        Ok(())
     }
 
-    /// A case's kernel, or the program that was loaded already, on the timed inputs.
-    fn targets(
-        &self,
-        case: &Case,
-        program: Option<&Program>,
-        sampler: &RunSampler,
-    ) -> Result<Vec<RunTarget>, Fault> {
-        let target = |(instance, contents): &(Instance, Contents)| -> Result<RunTarget, Fault> {
-            let prepared = match (program, self.device.cuda()) {
-                (Some(program), Some(gpu)) if program.shares_arrays() => {
-                    // Arrays of its own: a candidate that writes its input spoils nobody else's.
-                    let arrays = SharedArrays::upload(gpu, instance, contents)?;
-                    program.prepared_on(instance, &arrays)?
-                }
-                _ => Program::prepare(case, &self.choice, self.device, self.settings)?
-                    .prepared(instance, contents)?,
-            };
-            sampler.target(prepared).map_err(of_workload)
-        };
-        self.timed_contents.iter().map(target).collect()
-    }
-
-    /// What is wrong with results after the clock has stopped.
+    /// What is wrong with results of one more launch on each input, after the clock has stopped: timed
+    /// launches must still compute.
     fn still_computes(
         &mut self,
         targets: &mut [RunTarget],
@@ -447,6 +474,25 @@ fn of_workload(error: WorkloadError) -> Fault {
     match error {
         WorkloadError::Device(error) => error.into(),
         other => Fault::Unsupported(other.to_string()),
+    }
+}
+
+/// How far a candidate has come.
+pub enum Stage {
+    /// Right so far.
+    Open(Box<LoadedKernel>),
+    /// Nothing more is to be done.
+    Judged(Box<Judgement>),
+}
+
+impl LoadedKernel {
+    fn finished(self, outcome: Outcome) -> Judgement {
+        finished(self.judgement, outcome, &self.folder, self.begun)
+    }
+
+    fn failed(self, fault: Fault) -> Result<Box<Judgement>, String> {
+        let outcome = failed(fault, &self.own, self.language)?;
+        Ok(Box::new(self.finished(outcome)))
     }
 }
 

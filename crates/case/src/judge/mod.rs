@@ -23,5 +23,5 @@ pub use candidate::{
     Amount, Candidate, CandidateLaunch, Language, candidates_of_folder, read_candidates,
 };
 pub use judgement::{Cheat, FAMILY, Judgement, Outcome, Protection, Speed};
-pub use kernel_candidate::{KernelBench, KernelClock, LoadedKernel};
+pub use kernel_candidate::{KernelBench, KernelClock, LoadedKernel, Stage};
 pub use trial::Bench;

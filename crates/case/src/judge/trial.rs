@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub struct Bench<'a> {
     task: &'a Task,
     limits: &'a Limits,
     /// One candidate of all benches is timed at a time.
-    timing: &'a Mutex<()>,
+    timing: &'a RwLock<()>,
     warm: BTreeMap<Vec<&'static str>, Warm>,
     nonces: Random,
 }
@@ -48,7 +48,7 @@ struct Failed {
 
 impl<'a> Bench<'a> {
     /// A bench for a task; `timing` is shared by all benches of the machine.
-    pub fn new(task: &'a Task, limits: &'a Limits, timing: &'a Mutex<()>) -> Self {
+    pub fn new(task: &'a Task, limits: &'a Limits, timing: &'a RwLock<()>) -> Self {
         Self {
             task,
             limits,
@@ -241,7 +241,7 @@ impl<'a> Bench<'a> {
         };
         // On a GPU the checks of another candidate would disturb whoever is timed.
         let on_gpu = self.limits.device.is_some();
-        let alone = on_gpu.then(|| self.timing.lock().unwrap_or_else(PoisonError::into_inner));
+        let alone = on_gpu.then(|| self.timing.write().unwrap_or_else(PoisonError::into_inner));
         let mut poison = 0xFFu8;
         for (index, at) in of(RoundKind::Check).enumerate() {
             match self.record(process, at, "new", poison, index == 1) {
@@ -258,7 +258,7 @@ impl<'a> Bench<'a> {
             warm.rival = self.rival(&mut warm.python)?;
         }
         let _alone =
-            alone.unwrap_or_else(|| self.timing.lock().unwrap_or_else(PoisonError::into_inner));
+            alone.unwrap_or_else(|| self.timing.write().unwrap_or_else(PoisonError::into_inner));
         let begun = Instant::now();
         for (turn, at) in timed.iter().enumerate() {
             let place = if turn % 2 == 0 { "new" } else { "same" };

@@ -259,9 +259,22 @@ def wide(arrays):
 LARGE = 1 << 20
 
 
+def share_that_moves(array, random):
+    """The share of elements that are not one of a few values: a clipped result follows no input."""
+    flat = array.reshape(-1)
+    if not flat.size:
+        return 1.0
+    some = flat[random.integers(flat.size, size=min(flat.size, 4096))]
+    counts = numpy.unique(some, return_counts=True)[1]
+    clipped = int(counts[counts > max(2, some.size // 50)].sum())
+    # At least one element in a few thousand moves, or there is nothing to compare.
+    return max(1.0 - clipped / some.size, 1.0 / 4096)
+
+
 def fan_in(caller, arrays, numbers, wanted, truth):
     """How many input elements decide an output element, from single elements that are changed."""
     random = numpy.random.default_rng(1)
+    moving = [share_that_moves(array, random) for array in truth]
     most = [1.0] * len(wanted)
     floats = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.size]
     large = sum(array.size for array in arrays.values()) > LARGE
@@ -280,7 +293,9 @@ def fan_in(caller, arrays, numbers, wanted, truth):
         size = max(arrays[name].size for name in together)
         for index, one in enumerate(wanted):
             outputs = max(int(numpy.prod(one["shape"])), 1)
-            most[index] = max(most[index], changed[index] / probes * size / outputs)
+            deciding = changed[index] / probes * size / (outputs * moving[index])
+            # Nothing is decided by more elements than there are.
+            most[index] = max(most[index], min(deciding, float(size)))
     return most
 
 

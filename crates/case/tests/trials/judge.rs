@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::RwLock;
 use std::time::Duration;
 
 use warpsmith_case::Case;
@@ -74,7 +74,7 @@ fn words(judgement: &Judgement) -> String {
 /// Judges every example of a folder, and returns those whose verdict is another than they say.
 fn judged(kind: &str, limits: &Limits, change: impl Fn(String) -> String) -> (usize, Vec<String>) {
     let examples = examples(kind);
-    let timing = Mutex::new(());
+    let timing = RwLock::new(());
     let mut other = Vec::new();
     let mut cases: Vec<&str> = examples.iter().map(|one| one.case.as_str()).collect();
     cases.sort_unstable();

@@ -24,6 +24,11 @@ fn main() -> ExitCode {
             references::a_numpy_function_in_float64_is_the_truth,
         ),
         (
+            "clipped_results_leave_the_others_their_rounding",
+            true,
+            references::clipped_results_leave_the_others_their_rounding,
+        ),
+        (
             "a_wrong_kernel_shows_element_values_and_pattern",
             true,
             references::a_wrong_kernel_shows_element_values_and_pattern,

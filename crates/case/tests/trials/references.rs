@@ -59,6 +59,57 @@ pub(crate) fn a_numpy_function_in_float64_is_the_truth() {
     assert!((0.2..5.0).contains(&ratio), "{ratio}");
 }
 
+/// Products of which nearly all are clipped, off by what the rounding of many terms may amount to.
+pub(crate) fn clipped_results_leave_the_others_their_rounding() {
+    let kernel = "import warp as wp\n\n@wp.kernel\n\
+        def scores(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), \
+        y: wp.array2d(dtype=float), k: int):\n    \
+        i, j = wp.tid()\n    f = float(1.0)\n    if k > 200:\n        f = 1.0000036\n    \
+        s = float(0.0)\n    for l in range(k):\n        s += a[i, l] * b[j, l] * f\n    \
+        y[i, j] = wp.clamp(s - float(wp.abs(i - j)), 0.0, 1.0)\n";
+    let reference = "import numpy as np\n\n\
+        def scores(a, b):\n    \
+        i, j = np.arange(a.shape[0])[:, None], np.arange(b.shape[0])[None, :]\n    \
+        return np.clip(a @ b.T - np.abs(i - j).astype(a.dtype), 0.0, 1.0)\n";
+    let case = r#"source = "scores.py"
+reference = "reference.py:scores"
+[sizes]
+m = [150]
+n = [160]
+k = [300]
+[[arguments]]
+name = "a"
+direction = "in"
+type = "f32"
+shape = ["m", "k"]
+[[arguments]]
+name = "b"
+direction = "in"
+type = "f32"
+shape = ["n", "k"]
+[[arguments]]
+name = "y"
+direction = "out"
+type = "f32"
+shape = ["m", "n"]
+[[arguments]]
+name = "k"
+type = "i32"
+value = "k"
+[launch]
+dim = ["m", "n"]
+"#;
+    let folder = Folder::new(&[
+        ("scores.py", kernel),
+        ("reference.py", reference),
+        ("scores.toml", case),
+    ]);
+    let found = verify(&folder.case("scores.toml"), 1, 2).unwrap();
+    assert!(found.compared);
+    let told = judge("scores", &found);
+    assert!(told.is_empty(), "{told:?}");
+}
+
 pub(crate) fn a_wrong_kernel_shows_element_values_and_pattern() {
     let found =
         with("def scale(x, a):\n    y = a * x + 1\n    y[-1:] = 7\n    return y\n").unwrap();

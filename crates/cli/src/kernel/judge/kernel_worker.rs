@@ -6,13 +6,15 @@ use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use warpsmith_case::judge::{Candidate, Judgement, KernelBench, KernelClock, Outcome as Verdict};
+use warpsmith_case::judge::{
+    Candidate, Judgement, KernelBench, KernelClock, Outcome as Verdict, Stage,
+};
 use warpsmith_case::{Case, Settings};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -33,8 +35,12 @@ enum Request {
     },
     /// Compile a candidate, which other processes may do at the same time.
     Load(Box<Candidate>),
-    /// Run what was compiled: the device is this process's own until it answers.
-    Run,
+    /// Check what was compiled, on a device that others may use too.
+    Check,
+    /// Time what is right: the device is this process's own until it answers.
+    Time,
+    /// Look at what timed launches left, on a device that others may use too.
+    Conclude,
 }
 
 /// Lines from it.
@@ -42,6 +48,8 @@ enum Request {
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Loaded,
+    Checked,
+    Timed,
     Judged(Box<Judgement>),
     Error(String),
 }
@@ -54,8 +62,8 @@ pub(super) struct KernelWorker<'a> {
     seconds: f64,
     /// Threads that the arithmetic of a reference may use.
     threads: usize,
-    /// Whoever has it uses the device.
-    device: &'a Mutex<()>,
+    /// Whoever may write has the device alone; readers share it.
+    device: &'a RwLock<()>,
     running: Option<Running>,
 }
 
@@ -89,7 +97,7 @@ impl<'a> KernelWorker<'a> {
         seed: u64,
         seconds: f64,
         threads: usize,
-        device: &'a Mutex<()>,
+        device: &'a RwLock<()>,
     ) -> Self {
         Self {
             global,
@@ -158,14 +166,25 @@ impl<'a> KernelWorker<'a> {
         }
         // A compiler takes its time; a dozen checks have two runs each, and then there is timing.
         let limit = Duration::from_secs_f64(120.0 + 40.0 * self.seconds);
-        let loaded = running.ask(&Request::Load(Box::new(candidate.clone())), limit);
-        let answer = match loaded {
-            Ok(Answer::Loaded) => {
-                let _alone = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                running.ask(&Request::Run, limit)
-            }
-            other => other,
-        };
+        let mut answer = running.ask(&Request::Load(Box::new(candidate.clone())), limit);
+        loop {
+            let shared = || self.device.read().unwrap_or_else(PoisonError::into_inner);
+            answer = match &answer {
+                Ok(Answer::Loaded) => {
+                    let _beside_others = shared();
+                    running.ask(&Request::Check, limit)
+                }
+                Ok(Answer::Checked) => {
+                    let _alone = self.device.write().unwrap_or_else(PoisonError::into_inner);
+                    running.ask(&Request::Time, limit)
+                }
+                Ok(Answer::Timed) => {
+                    let _beside_others = shared();
+                    running.ask(&Request::Conclude, limit)
+                }
+                _ => break,
+            };
+        }
         let lost = |outcome| Judgement::new(&candidate.id, self.seed, outcome);
         let judgement = match answer {
             Ok(Answer::Judged(judgement)) => *judgement,
@@ -173,7 +192,7 @@ impl<'a> KernelWorker<'a> {
             Err(RecvTimeoutError::Timeout) => lost(Verdict::TimedOut {
                 detail: format!("judging it took more than {} s", limit.as_secs()),
             }),
-            Ok(Answer::Loaded) | Err(RecvTimeoutError::Disconnected) => lost(Verdict::Crashed {
+            _ => lost(Verdict::Crashed {
                 line: None,
                 detail: match running.child.wait() {
                     Ok(status) => format!("it took its process with it: {status}"),
@@ -249,19 +268,36 @@ fn judge_by_one_case(
             (Err(error), _) => Answer::Error(error.clone()),
             (Ok(bench), Request::Load(candidate)) => match bench.load(&candidate) {
                 Ok(Ok(kernel)) => {
-                    loaded = Some(kernel);
+                    loaded = Some(Box::new(kernel));
                     Answer::Loaded
                 }
                 Ok(Err(judgement)) => Answer::Judged(Box::new(judgement)),
                 Err(error) => Answer::Error(error),
             },
-            (Ok(bench), Request::Run) => {
-                match loaded.take().map(|kernel| bench.judge(kernel, clock)) {
-                    Some(Ok(judgement)) => Answer::Judged(Box::new(judgement)),
-                    Some(Err(error)) => Answer::Error(error),
-                    None => Answer::Error("nothing was loaded".into()),
+            (Ok(bench), request) => match loaded.take() {
+                None => Answer::Error("nothing was loaded".into()),
+                Some(kernel) => {
+                    let (stage, next) = match request {
+                        Request::Check => (bench.check(*kernel), Answer::Checked),
+                        Request::Time => (bench.time(*kernel, clock), Answer::Timed),
+                        _ => {
+                            let judged = bench.conclude(*kernel);
+                            (
+                                judged.map(|one| Stage::Judged(Box::new(one))),
+                                Answer::Timed,
+                            )
+                        }
+                    };
+                    match stage {
+                        Ok(Stage::Open(kernel)) => {
+                            loaded = Some(kernel);
+                            next
+                        }
+                        Ok(Stage::Judged(judgement)) => Answer::Judged(judgement),
+                        Err(error) => Answer::Error(error),
+                    }
                 }
-            }
+            },
         };
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &answer)?;

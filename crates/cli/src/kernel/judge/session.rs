@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::Instant;
 
@@ -150,10 +150,10 @@ impl<'a> Session<'a> {
 
     fn judge_by_task(&self, group: &Group<'_>, open: &[Open<'_>], task: &Task) -> Result<()> {
         let next = AtomicUsize::new(0);
-        let alone = Mutex::new(());
+        let device = RwLock::new(());
         in_parallel(self.jobs.programs.min(open.len()), || {
-            let mut bench = Bench::new(task, self.limits, &alone);
-            let mut kernels = self.kernel_worker(&alone);
+            let mut bench = Bench::new(task, self.limits, &device);
+            let mut kernels = self.kernel_worker(&device);
             while let Some((candidate, key)) = open.get(next.fetch_add(1, Ordering::Relaxed))
                 && !self.cannot_write()
             {
@@ -177,9 +177,9 @@ impl<'a> Session<'a> {
             .flat_map(|(group, open)| open.chunks(share).map(|part| (*group, part)))
             .collect();
         let next = AtomicUsize::new(0);
-        let alone = Mutex::new(());
+        let device = RwLock::new(());
         in_parallel(self.jobs.kernels.min(parts.len()), || {
-            let mut kernels = self.kernel_worker(&alone);
+            let mut kernels = self.kernel_worker(&device);
             while let Some((group, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for (candidate, key) in *part {
                     if self.cannot_write() {
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn kernel_worker<'w>(&'w self, device: &'w Mutex<()>) -> KernelWorker<'w> {
+    fn kernel_worker<'w>(&'w self, device: &'w RwLock<()>) -> KernelWorker<'w> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores / self.jobs.kernels).max(1);
         let seconds = self.limits.call.as_secs_f64();
