@@ -16,9 +16,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
 use warpsmith_corpus::{
-    CORE_BUILTINS, Category, Check, Executor, Fingerprint, Level, Origin, Record, RecordBuilder,
-    Selection, Settings, ShapeSet, SplitRule, Tools, Verifier, Wanted, draft, generate,
-    unused_builtins, write_draft,
+    CORE_BUILTINS, Category, Check, Compression, Executor, Fingerprint, Level, Origin, Record,
+    RecordBuilder, Selection, Settings, ShapeSet, SplitRule, Tools, Verifier, Wanted, draft,
+    generate, unused_builtins, write_draft,
 };
 
 /// The figure of the pipeline that this crate replaces, in pairs per CPU-second.
@@ -205,7 +205,7 @@ fn forward_only() {
     );
 }
 
-/// Everything: four texts, hashes, deduplication, Parquet with zstd.
+/// Everything: four texts, hashes, deduplication, Parquet, with and without zstd in turns.
 fn written() {
     for (name, wanted) in [
         ("all", Wanted::default()),
@@ -221,6 +221,15 @@ fn written() {
         println!(
             "all four texts, hashes, deduplication, Parquet; kernels: {name}, {bytes:.0} bytes of text each"
         );
+        let plain = Settings {
+            compression: Compression::None,
+            ..settings.clone()
+        };
+        for _ in 0..3 {
+            for settings in [&settings, &plain] {
+                written_with(settings, 1);
+            }
+        }
         let rates: Vec<f64> = [1, 2, 1, 2]
             .into_iter()
             .filter_map(|threads| written_with(&settings, threads))
@@ -277,7 +286,8 @@ fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
     let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
     let pairs = manifest.tally.pairs as f64;
     println!(
-        "  {threads} threads: {:.0} pairs/s, {:.0} per CPU-second, {} bytes each on disk, peak {:.0} MB",
+        "  {threads} threads, {}: {:.0} pairs/s, {:.0} per CPU-second, {} bytes each on disk, peak {:.0} MB",
+        settings.compression,
         pairs / wall,
         pairs / cpu,
         bytes / manifest.tally.pairs,
@@ -312,7 +322,7 @@ fn cores() {
             .env("WARPSMITH_THREADS", threads)
             .output();
         let text = String::from_utf8(out.ok()?.stdout).ok()?;
-        text.split_whitespace().nth(2)?.parse().ok()
+        text.split_whitespace().nth(3)?.parse().ok()
     };
     println!("pairs/s of wall time, kernels: all");
     for _ in 0..3 {
@@ -330,8 +340,12 @@ fn cores() {
 /// A data set with `WARPSMITH_THREADS` threads.
 fn once() {
     let threads = std::env::var("WARPSMITH_THREADS").ok();
+    let compression = std::env::var("WARPSMITH_COMPRESSION").ok();
     let settings = Settings {
         count: 40_000,
+        compression: compression
+            .and_then(|name| name.parse().ok())
+            .unwrap_or_default(),
         ..Settings::default()
     };
     written_with(&settings, threads.and_then(|n| n.parse().ok()).unwrap_or(1));

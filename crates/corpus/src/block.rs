@@ -2,7 +2,7 @@
 
 use warpsmith_compiler::ir::Module;
 
-use crate::output::{Part, Settings, Tally, Zstd};
+use crate::output::{PageMaker, Part, Settings, Tally};
 use crate::record::{Record, RecordBuilder};
 use crate::run::RunError;
 use crate::selection::Selected;
@@ -23,7 +23,7 @@ pub(crate) struct BlockBuilder<'a> {
     verifier: &'a Verifier,
     records: RecordBuilder,
     executor: Executor,
-    zstd: Option<Zstd>,
+    maker: Option<PageMaker>,
 }
 
 impl<'a> BlockBuilder<'a> {
@@ -33,7 +33,7 @@ impl<'a> BlockBuilder<'a> {
             verifier,
             records: RecordBuilder::new(),
             executor: Executor::new(&settings.keep),
-            zstd: None,
+            maker: None,
         }
     }
 
@@ -43,12 +43,11 @@ impl<'a> BlockBuilder<'a> {
     /// Where a level of verification cannot go on, or rows cannot be encoded.
     pub(crate) fn build(&mut self, selected: Vec<Selected>) -> Result<Built, RunError> {
         let mut tally = Tally::default();
-        let mut parts: [Part; Split::ALL.len()] =
-            std::array::from_fn(|_| Part::new(&self.settings.format));
+        let mut parts: [Part; Split::ALL.len()] = std::array::from_fn(|_| Part::new(self.settings));
         let encoding = |error: parquet::errors::ParquetError| RunError::Encode(error.to_string());
-        let mut zstd = match self.zstd.take() {
-            Some(zstd) => zstd,
-            None => Zstd::new().map_err(encoding)?,
+        let mut maker = match self.maker.take() {
+            Some(maker) => maker,
+            None => PageMaker::new(self.settings.compression).map_err(encoding)?,
         };
         let mut selected = selected.into_iter();
         // As few at a time as can be, so that texts are in the cache from the compiler to the page.
@@ -68,14 +67,14 @@ impl<'a> BlockBuilder<'a> {
             for record in batch {
                 tally.count(&record);
                 let part = &mut parts[record.split as usize];
-                let texts = part.push(record, &mut zstd).map_err(encoding)?;
+                let texts = part.push(record, &mut maker).map_err(encoding)?;
                 self.records.reuse(texts);
             }
         }
         for part in &mut parts {
-            part.seal(&mut zstd).map_err(encoding)?;
+            part.seal(&mut maker).map_err(encoding)?;
         }
-        self.zstd = Some(zstd);
+        self.maker = Some(maker);
         Ok(Built { tally, parts })
     }
 

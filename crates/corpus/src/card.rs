@@ -5,6 +5,81 @@ use std::fmt::Write;
 use crate::split::Split;
 use crate::statistics::Statistics;
 
+/// Texts to continue, and pairs to learn from.
+const USE: &str = "\
+pairs = load_dataset(\"path/to/this/folder\")
+
+# Pre-training: one text for each pair.
+texts = pairs[\"train\"].map(
+    lambda row: {\"text\": row[\"python\"] + row[\"cuda_forward\"]},
+    remove_columns=pairs[\"train\"].column_names,
+)
+
+# Instruction tuning: a prompt and its answer.
+asked = pairs[\"train\"].map(
+    lambda row: {\"prompt\": \"Write what Warp generates.\\n\\n\" + row[\"python\"], \"answer\": row[\"cuda_forward\"]},
+    remove_columns=pairs[\"train\"].column_names,
+)
+```
+
+Preference pairs come from `warpsmith corpus tasks`, whose kernels are written to be read.
+
+";
+
+/// What follows from how pairs are made, whatever the data say.
+const LIMITS: &str = "\
+- Kernels are made at random: they compile and run, and compute nothing that anybody wants. Names and doc strings \
+do not describe the code.\n\
+- The CUDA is what a compiler writes, on calls of `wp::` functions: it teaches translation, not how to write fast \
+kernels.\n\
+- The language is the part of Warp's that the generator knows: no tiles, meshes, volumes or textures.\n\
+- Whole texts are long for their content: the backward kernel repeats the forward one.\n";
+
+/// What the numbers show that a reader should know before training.
+fn biases(s: &Statistics) -> String {
+    let share = |part: u64| 100.0 * part as f64 / s.pairs.max(1) as f64;
+    let mut out = String::new();
+    if let Some((category, pairs)) = s.categories.iter().max_by_key(|(_, pairs)| **pairs) {
+        let _ = writeln!(
+            out,
+            "- {:.1} % of the pairs are of the category `{category}`, the most frequent of {}.",
+            share(*pairs),
+            s.categories.len()
+        );
+    }
+    if let Some((difficulty, pairs)) = s.difficulties.iter().max_by_key(|(_, pairs)| **pairs) {
+        let _ = writeln!(
+            out,
+            "- {:.1} % have difficulty {difficulty}; short kernels are more frequent than long ones.",
+            share(*pairs)
+        );
+    }
+    for (column, words) in [("python_tokens", "Python"), ("cuda_tokens", "CUDA")] {
+        if let Some(tokens) = s.distributions.get(column) {
+            let _ = writeln!(
+                out,
+                "- {words}: half have at most {} tokens, nine of ten at most {}, the longest {}.",
+                tokens.median, tokens.p90, tokens.max
+            );
+        }
+    }
+    let mut builtins: Vec<(&String, &u64)> = s.builtins.iter().collect();
+    builtins.sort_by_key(|(name, pairs)| (std::cmp::Reverse(**pairs), *name));
+    let frequent: Vec<String> = builtins
+        .iter()
+        .take(5)
+        .map(|(name, pairs)| format!("`{name}` ({:.0} %)", share(**pairs)))
+        .collect();
+    let _ = writeln!(
+        out,
+        "- Most frequent builtins, by pairs: {}. {} of {} core builtins are not used.",
+        frequent.join(", "),
+        s.unused_builtins.len(),
+        s.core_builtins
+    );
+    out
+}
+
 /// The card of a data set.
 pub fn card(statistics: &Statistics) -> String {
     let s = statistics;
@@ -34,7 +109,7 @@ pub fn card(statistics: &Statistics) -> String {
         s.pairs, s.settings.warp_version
     );
     out.push_str("## Use\n\n```python\nfrom datasets import load_dataset\n\n");
-    out.push_str("pairs = load_dataset(\"path/to/this/folder\")\nprint(pairs[\"train\"][0][\"python\"])\n```\n\n");
+    out.push_str(USE);
     out.push_str("## Splits\n\nPairs are divided by the shape of their syntax tree, so that no shape is on two sides.\n");
     out.push_str("Builtins and categories that are held out occur in their own splits only.\n\n");
     out.push_str("| split | pairs |\n|---|---:|\n");
@@ -85,8 +160,13 @@ pub fn card(statistics: &Statistics) -> String {
          `expected` holds the launch and the first values of each array that it changed. `inputs`, \
          `gradients`, `ptx` and `sass` (registers, spills, instructions by name) are empty unless the \
          set was made with `--keep`.\n\n\
-         ## Reproduce\n\n```console\n$ warpsmith corpus generate --seed {} --count {} --out DIR\n```\n\n\
+         ## Known biases\n\n{}\n## Limits\n\n{LIMITS}\n## Licence\n\nApache-2.0. A generator wrote every \
+         source, and Warpsmith's compiler every text: there is no personal data and no third party's code. The \
+         texts have the form of what NVIDIA Warp (Apache-2.0) writes, and call its header, which is not part \
+         of this set.\n\n\
+         ## Reproduce\n\n```console\n$ warpsmith corpus generate --seed {} --count {} --output DIR\n```\n\n\
          Pair *i* of a seed is the same on every machine. Generator {}, compiler {}, Warp {}.\n",
+        biases(s),
         s.settings.seed,
         s.settings.count,
         s.settings.generator_version,

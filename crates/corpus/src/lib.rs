@@ -43,7 +43,8 @@ pub use generate::{Draft, Wanted, draft};
 pub use inspect::{Inspection, find_row, inspect, manifest_findings};
 pub use mistakes::{Rejected, WrongCode, rejected, wrong_code};
 pub use output::{
-    FileEntry, LevelCounts, Manifest, ManifestError, ReadError, Row, Settings, Tally, read_rows,
+    Compression, FileEntry, LevelCounts, Manifest, ManifestError, ReadError, Row, Settings, Tally,
+    UnknownCompression, read_rows,
 };
 pub use page::page;
 pub use record::{

@@ -1,11 +1,12 @@
 //! Blocks of indices on their way through all cores: drafted anywhere, chosen in order, built anywhere,
-//! collected in order.
+//! put together to shards in order, written anywhere, recorded in order.
 //!
-//! Invariants: a bounded number of blocks is under way, which bounds memory; what is collected, and in
-//! which order, does not depend on the number of workers.
+//! Invariants: a bounded number of blocks and of shards is under way, which bounds memory; what is
+//! recorded, and in which order, does not depend on the number of workers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -14,6 +15,7 @@ use crate::generate::Wanted;
 use crate::output::Settings;
 use crate::run::RunError;
 use crate::selection::{Selected, Selection, write_draft};
+use crate::shard::{Shard, WrittenShard};
 use crate::verify::{BATCH, Level, Verifier};
 
 /// Pairs of a block: enough for a row group, or as many as a level takes together, and few enough that
@@ -54,12 +56,14 @@ pub(crate) fn blocks(
 enum Job {
     Draft(usize),
     Build(usize, Vec<Selected>),
+    Write(usize, u64, Box<Shard>),
 }
 
 enum Done {
     Shapes(Vec<u64>),
     Drafts(Vec<Selected>),
     Built(Box<Result<Built, RunError>>),
+    Written(Box<Result<WrittenShard, RunError>>),
     /// The worker is lost; its panic is passed on when the others have ended.
     Lost,
 }
@@ -75,14 +79,15 @@ impl Drop for Alarm {
     }
 }
 
-/// Makes `blocks` with so many workers; `collect` gets what became of each, in order.
+/// Makes `blocks` with so many workers and writes their shards to `folder`; `record` gets each, in order.
 pub(crate) fn run(
     settings: &Settings,
+    folder: &Path,
     blocks: &[Block],
     selection: &mut Selection,
     verifier: &Verifier,
     workers: usize,
-    collect: &mut dyn FnMut(&Block, Built) -> Result<(), RunError>,
+    record: &mut dyn FnMut(WrittenShard) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     let wanted = settings.wanted();
     let (jobs, queue) = channel::<Job>();
@@ -92,18 +97,19 @@ pub(crate) fn run(
         for _ in 0..workers.max(1) {
             let alarm = Alarm(results.clone());
             let (queue, wanted) = (&queue, &wanted);
-            scope.spawn(move || work(settings, blocks, wanted, verifier, queue, &alarm.0));
+            scope.spawn(move || work(settings, folder, blocks, wanted, verifier, queue, &alarm.0));
         }
         drop(results);
         // Moved in, so that both ends are closed, and the workers end, however this returns.
         let (jobs, done) = (jobs, done);
-        coordinate(blocks, selection, workers, &jobs, &done, collect)
+        coordinate(settings, blocks, selection, workers, &jobs, &done, record)
     })
 }
 
 /// What a worker does: jobs, until there are no more or nobody waits for them.
 fn work(
     settings: &Settings,
+    folder: &Path,
     blocks: &[Block],
     wanted: &Wanted,
     verifier: &Verifier,
@@ -133,6 +139,10 @@ fn work(
             Ok(Job::Build(number, selected)) => {
                 (number, Done::Built(Box::new(builder.build(selected))))
             }
+            Ok(Job::Write(order, number, shard)) => {
+                let written = shard.write(folder, settings, number);
+                (order, Done::Written(Box::new(written)))
+            }
         };
         if results.send(answer).is_err() {
             return;
@@ -141,21 +151,29 @@ fn work(
 }
 
 fn coordinate(
+    settings: &Settings,
     blocks: &[Block],
     selection: &mut Selection,
     workers: usize,
     jobs: &Sender<Job>,
     done: &Receiver<(usize, Done)>,
-    collect: &mut dyn FnMut(&Block, Built) -> Result<(), RunError>,
+    record: &mut dyn FnMut(WrittenShard) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     // Enough that workers go on while a shard is written and flushed to the disk.
     let lookahead = 4 * workers + 4;
-    let (mut drafted, mut built) = (BTreeMap::new(), BTreeMap::new());
+    // Writing takes a small share of the time, and an uncompressed shard a lot of memory.
+    let most_shards = workers.div_ceil(4) + 1;
+    let (mut drafted, mut built, mut written) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     // How many drafts each block that is being built cost, and how many indices gave nothing.
     let mut costs = BTreeMap::new();
     let (mut asked, mut chosen, mut collected) = (0, 0, 0);
-    while collected < blocks.len() {
-        while asked < blocks.len() && asked < collected + lookahead {
+    let (mut sent, mut recorded) = (0, 0);
+    let mut open = Shard::new(settings);
+    let mut failure = None;
+    // After a failure, shards that were complete before it are still recorded.
+    while recorded < sent || failure.is_none() && collected < blocks.len() {
+        let has_room = failure.is_none() && sent < recorded + most_shards;
+        while has_room && asked < blocks.len() && asked < collected + lookahead {
             // A closed queue shows below, where nothing arrives.
             let _ = jobs.send(Job::Draft(asked));
             asked += 1;
@@ -163,6 +181,9 @@ fn coordinate(
         match done.recv() {
             Ok((number, Done::Built(block))) => {
                 built.insert(number, Some(block));
+            }
+            Ok((order, Done::Written(shard))) => {
+                written.insert(order, shard);
             }
             Ok((_, Done::Lost)) | Err(_) => return Err(RunError::WorkerLost),
             Ok((number, drafts)) => {
@@ -181,23 +202,48 @@ fn coordinate(
                     selection.remember(blocks[chosen].range.start, &shapes);
                     built.insert(chosen, None);
                 }
-                Done::Built(_) | Done::Lost => {}
+                Done::Built(_) | Done::Written(_) | Done::Lost => {}
             }
             chosen += 1;
         }
-        while let Some(block) = built.remove(&collected) {
-            if let Some(block) = block {
-                // What came before is collected; so is the error in its turn.
-                let mut block = (*block)?;
-                let asked = blocks[collected].range.end - blocks[collected].range.start;
-                let (drafts, exhausted) = costs.remove(&collected).unwrap_or_default();
-                block.tally.drafts = drafts;
-                block.tally.exhausted = exhausted;
-                block.tally.refused = asked - exhausted - block.tally.pairs;
-                collect(&blocks[collected], block)?;
+        while failure.is_none()
+            && let Some(block) = built.remove(&collected)
+        {
+            let cost = costs.remove(&collected).unwrap_or_default();
+            let appended = block.map_or(Ok(()), |block| {
+                append(&mut open, &blocks[collected], *block, cost)
+            });
+            failure = appended.err();
+            let Block { range, shard } = &blocks[collected];
+            if failure.is_none()
+                && let Some(shard) = *shard
+                && range.end == settings.pairs_of(shard).end
+            {
+                let finished = std::mem::replace(&mut open, Shard::new(settings));
+                let _ = jobs.send(Job::Write(sent, shard, Box::new(finished)));
+                sent += 1;
             }
             collected += 1;
         }
+        while let Some(shard) = written.remove(&recorded) {
+            record((*shard)?)?;
+            recorded += 1;
+        }
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
+}
+
+/// Puts what became of a block into its shard, with what its drafts cost.
+fn append(
+    shard: &mut Shard,
+    block: &Block,
+    built: Result<Built, RunError>,
+    (drafts, exhausted): (u64, u64),
+) -> Result<(), RunError> {
+    let mut built = built?;
+    let asked = block.range.end - block.range.start;
+    built.tally.drafts = drafts;
+    built.tally.exhausted = exhausted;
+    built.tally.refused = asked - exhausted - built.tally.pairs;
+    shard.append(built)
 }

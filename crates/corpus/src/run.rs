@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use warpsmith_formats::TEMPORARY_PREFIX;
 
-use crate::block::Built;
 use crate::output::{Manifest, ManifestError, Settings, Tally};
 use crate::pipeline::{self, Block, block_pairs, blocks};
 use crate::selection::Selection;
-use crate::shard::Shard;
+use crate::shard::WrittenShard;
 use crate::verify::{PrepareError, Verifier};
 
 /// A run that cannot begin or go on. What was written stays valid.
@@ -143,20 +142,9 @@ fn go_on(
         let range = settings.pairs_of(shard);
         waiting.extend(blocks(range, Some(shard), block_pairs(&settings.verify)));
     }
-    let mut open_shard = Shard::new(settings);
-    let mut collect = |block: &Block, built: Built| -> Result<(), RunError> {
-        let Some(shard) = block.shard else {
-            return Ok(());
-        };
-        open_shard.append(built)?;
-        if block.range.end < settings.pairs_of(shard).end {
-            return Ok(());
-        }
-        let finished = std::mem::replace(&mut open_shard, Shard::new(settings));
-        let tally = finished.tally.clone();
-        manifest
-            .files
-            .extend(finished.write(folder, settings, shard)?);
+    let mut record = |shard: WrittenShard| -> Result<(), RunError> {
+        let tally = shard.tally;
+        manifest.files.extend(shard.files);
         let asked = tally.pairs + tally.exhausted + tally.refused;
         drafts += tally.drafts;
         manifest.tally.merge(&tally);
@@ -174,11 +162,12 @@ fn go_on(
     let workers = rayon::current_num_threads();
     pipeline::run(
         settings,
+        folder,
         &waiting,
         &mut selection,
         verifier,
         workers,
-        &mut collect,
+        &mut record,
     )?;
     Ok(manifest)
 }

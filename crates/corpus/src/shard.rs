@@ -15,8 +15,15 @@ use crate::split::Split;
 /// Blocks that were collected, in order.
 #[derive(Debug)]
 pub(crate) struct Shard {
-    pub(crate) tally: Tally,
+    tally: Tally,
     parts: [Part; Split::ALL.len()],
+}
+
+/// A shard whose files are complete.
+#[derive(Debug)]
+pub(crate) struct WrittenShard {
+    pub(crate) tally: Tally,
+    pub(crate) files: Vec<FileEntry>,
 }
 
 impl Shard {
@@ -24,7 +31,7 @@ impl Shard {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             tally: Tally::default(),
-            parts: std::array::from_fn(|_| Part::new(&settings.format)),
+            parts: std::array::from_fn(|_| Part::new(settings)),
         }
     }
 
@@ -44,7 +51,7 @@ impl Shard {
         folder: &Path,
         settings: &Settings,
         shard: u64,
-    ) -> Result<Vec<FileEntry>, RunError> {
+    ) -> Result<WrittenShard, RunError> {
         let mut files = Vec::new();
         for (split, part) in Split::ALL.into_iter().zip(self.parts) {
             let rows = part.rows();
@@ -70,7 +77,10 @@ impl Shard {
                 sha256,
             });
         }
-        Ok(files)
+        Ok(WrittenShard {
+            tally: self.tally,
+            files,
+        })
     }
 }
 

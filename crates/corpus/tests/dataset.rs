@@ -20,8 +20,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use warpsmith_compiler::{Compiler, Options};
 use warpsmith_corpus::{
-    Category, Keep, Level, Manifest, Row, RunError, Settings, Tools, Verifier, Wanted, generate,
-    inspect, read_rows, rejected, wrong_code,
+    Category, Compression, Keep, Level, Manifest, Row, RunError, Settings, Tools, Verifier, Wanted,
+    generate, inspect, read_rows, rejected, wrong_code,
 };
 
 const CHILD: &str = "WARPSMITH_CORPUS_CHILD";
@@ -103,15 +103,24 @@ fn same(a: &Path, b: &Path) -> Result<(), Failed> {
 }
 
 fn threads_do_not_show() -> Result<(), Failed> {
-    let folder = tempfile::tempdir()?;
-    for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()?;
-        let out = folder.path().join(threads.to_string());
-        pool.install(|| make(&small(), (0, 1), &out))?;
+    for compression in Compression::ALL {
+        let folder = tempfile::tempdir()?;
+        let settings = Settings {
+            compression,
+            ..small()
+        };
+        // Nine workers write several shards at a time.
+        for threads in [1, 3, 9] {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()?;
+            let out = folder.path().join(threads.to_string());
+            pool.install(|| make(&settings, (0, 1), &out))?;
+        }
+        same(&folder.path().join("1"), &folder.path().join("3"))?;
+        same(&folder.path().join("1"), &folder.path().join("9"))?;
     }
-    same(&folder.path().join("1"), &folder.path().join("3"))
+    Ok(())
 }
 
 fn shares_make_the_whole() -> Result<(), Failed> {
@@ -220,13 +229,19 @@ fn full_disk() -> Result<(), Failed> {
 fn rows_are_read_back() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut read: Vec<Vec<Row>> = Vec::new();
-    for format in ["parquet", "jsonl"] {
+    let mut sizes = Vec::new();
+    for (format, compression) in [
+        ("parquet", Compression::Zstd),
+        ("parquet", Compression::None),
+        ("jsonl", Compression::None),
+    ] {
         let settings = Settings {
             count: 200,
             format: format.to_owned(),
+            compression,
             ..small()
         };
-        let out = folder.path().join(format);
+        let out = folder.path().join(format!("{format}-{compression}"));
         let manifest = make(&settings, (0, 1), &out)?;
         let mut rows = Vec::new();
         for file in &manifest.files {
@@ -234,9 +249,19 @@ fn rows_are_read_back() -> Result<(), Failed> {
         }
         rows.sort_by_key(|row| row.index);
         read.push(rows);
+        sizes.push(manifest.files.iter().map(|file| file.bytes).sum::<u64>());
+        let (_, findings) = inspect(&out, 10, &mut |_, _| {})?;
+        if !findings.is_empty() {
+            return Err(format!("{format}, {compression}: {findings:?}").into());
+        }
     }
-    if read[0] != read[1] || read[0].len() != 200 {
+    if read[0] != read[1] || read[0] != read[2] || read[0].len() != 200 {
         return Err("the formats hold other rows".into());
+    }
+    let texts = |row: &Row| row.python.len() + row.cuda_forward.len() + row.cpu_backward.len();
+    let text_bytes: usize = read[0].iter().map(texts).sum();
+    if sizes[0] * 3 > sizes[1] || sizes[1] < text_bytes as u64 {
+        return Err(format!("{sizes:?} bytes of {text_bytes} bytes of text").into());
     }
     let row = &read[0][7];
     if row.index != 7 || row.builtins.is_empty() || row.minhash.len() != 16 {

@@ -4,8 +4,10 @@
 //! that takes it past [`PAGE_BYTES`]; so the bytes follow from the rows and from where [`LongText::seal`]
 //! was called.
 
+use std::io::Write;
+
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, EncodingMask, PageType, ZstdLevel};
+use parquet::basic::{Compression, Encoding, EncodingMask, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
@@ -13,6 +15,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncod
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
+use super::compression::Compression as Choice;
+use super::pages::Pages;
 use super::row_group::Chunk;
 
 /// What a page may hold before it is closed: a quarter of a second-level cache. Pages of 1 MB compress
@@ -27,34 +31,85 @@ const PAGE_BYTES: usize = 256 << 10;
 /// took longer than zstd's, for 16 % more bytes.
 pub(super) const LEVEL: i32 = 1;
 
-/// A zstd context and the memory of pages, reused from page to page.
-pub(crate) struct Zstd {
-    compressor: zstd::bulk::Compressor<'static>,
+/// Closes pages: a zstd context, where they are compressed, and memory that is reused from page to page.
+pub(crate) struct PageMaker {
+    compressor: Option<zstd::bulk::Compressor<'static>>,
     frame: Vec<u8>,
     /// Empty pages.
     spare: Vec<Vec<u8>>,
 }
 
-impl Zstd {
-    /// A new context.
+impl PageMaker {
+    /// A new one.
     ///
     /// # Errors
-    /// Where there is no memory for it.
-    pub(crate) fn new() -> Result<Self> {
+    /// Where there is no memory for a zstd context.
+    pub(crate) fn new(compression: Choice) -> Result<Self> {
         Ok(Self {
-            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            compressor: match compression {
+                Choice::None => None,
+                Choice::Zstd => Some(zstd::bulk::Compressor::new(LEVEL)?),
+            },
             frame: Vec::new(),
             spare: Vec::new(),
         })
     }
 
-    /// A page as one frame.
-    fn compress(&mut self, page: &[u8]) -> Result<Bytes> {
+    /// Memory for a page.
+    fn open(&mut self) -> Vec<u8> {
+        let room = || Vec::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
+        self.spare.pop().unwrap_or_else(room)
+    }
+
+    /// What a page holds in the file: one frame, or the values themselves.
+    fn contents(&mut self, mut page: Vec<u8>) -> Result<Bytes> {
+        let Some(compressor) = &mut self.compressor else {
+            return Ok(Bytes::from(page));
+        };
         self.frame.clear();
         self.frame
             .reserve(zstd::zstd_safe::compress_bound(page.len()));
-        self.compressor.compress_to_buffer(page, &mut self.frame)?;
+        compressor.compress_to_buffer(&page, &mut self.frame)?;
+        page.clear();
+        self.spare.push(page);
         Ok(Bytes::copy_from_slice(&self.frame))
+    }
+}
+
+/// Takes what is written for a page and keeps its header, so that the contents are not copied.
+#[derive(Default)]
+struct Header {
+    first: Vec<u8>,
+    written: usize,
+}
+
+impl Header {
+    /// Longer than any header of a page without statistics.
+    const LONGEST: usize = 256;
+
+    /// The header, which stands before contents of that length.
+    fn before(mut self, contents: usize) -> Result<Bytes> {
+        let length = self.written.checked_sub(contents);
+        match length.filter(|length| *length <= self.first.len()) {
+            Some(length) => {
+                self.first.truncate(length);
+                Ok(Bytes::from(self.first))
+            }
+            None => Err(ParquetError::General("a page without a header".to_owned())),
+        }
+    }
+}
+
+impl Write for Header {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let kept = bytes.len().min(Self::LONGEST - self.first.len());
+        self.first.extend_from_slice(&bytes[..kept]);
+        self.written += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -73,64 +128,65 @@ pub(crate) struct LongText {
     /// The page that is being filled.
     open: Vec<u8>,
     open_rows: u32,
-    /// Headers and frames of the closed pages.
-    sealed: Vec<u8>,
+    /// Headers and contents of the closed pages.
+    sealed: Pages,
     places: Vec<Place>,
     uncompressed: usize,
 }
 
 impl LongText {
     /// Adds a row.
-    pub(super) fn push(&mut self, text: &str, zstd: &mut Zstd) -> Result<()> {
+    pub(super) fn push(&mut self, text: &str, maker: &mut PageMaker) -> Result<()> {
         let length = u32::try_from(text.len())
             .map_err(|_| ParquetError::General("a text of more than 4 GB".to_owned()))?;
         if self.open.capacity() == 0 {
-            self.open = zstd.spare.pop().unwrap_or_default();
+            self.open = maker.open();
         }
         self.open.extend_from_slice(&length.to_le_bytes());
         self.open.extend_from_slice(text.as_bytes());
         self.open_rows += 1;
         match self.open.len() >= PAGE_BYTES {
-            true => self.seal(zstd),
+            true => self.seal(maker),
             false => Ok(()),
         }
     }
 
     /// Closes the open page, if it holds anything.
-    pub(super) fn seal(&mut self, zstd: &mut Zstd) -> Result<()> {
+    pub(super) fn seal(&mut self, maker: &mut PageMaker) -> Result<()> {
         if self.open_rows == 0 {
             return Ok(());
         }
+        let uncompressed = self.open.len();
+        let contents = maker.contents(std::mem::take(&mut self.open))?;
         let page = Page::DataPage {
-            buf: zstd.compress(&self.open)?,
+            buf: contents.clone(),
             num_values: self.open_rows,
             encoding: Encoding::PLAIN,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        let offset = self.sealed.len();
-        let mut sink = TrackedWrite::new(&mut self.sealed);
-        let page = CompressedPage::new(page, self.open.len());
+        let offset = self.sealed.length();
+        let mut sink = TrackedWrite::new(Header::default());
+        let page = CompressedPage::new(page, uncompressed);
         let spec = SerializedPageWriter::new(&mut sink).write_page(page)?;
-        sink.into_inner()?;
+        self.sealed.push(sink.into_inner()?.before(contents.len())?);
+        self.sealed.push(contents);
         self.places.push(Place {
             offset,
-            length: self.sealed.len() - offset,
+            length: self.sealed.length() - offset,
             rows: self.open_rows,
-            text_bytes: self.open.len() - 4 * self.open_rows as usize,
+            text_bytes: uncompressed - 4 * self.open_rows as usize,
         });
         self.uncompressed += spec.uncompressed_size;
         self.open_rows = 0;
-        self.open.clear();
-        zstd.spare.push(std::mem::take(&mut self.open));
         Ok(())
     }
 
     /// Puts the pages of `other` after these; both are sealed.
     pub(super) fn append(&mut self, other: Self) {
-        let shift = self.sealed.len();
-        self.sealed.extend_from_slice(&other.sealed);
+        let shift = self.sealed.length();
+        self.sealed.append(other.sealed);
         let moved = other.places.into_iter().map(|mut place| {
             place.offset += shift;
             place
@@ -140,7 +196,11 @@ impl LongText {
     }
 
     /// The column chunk that the pages make.
-    pub(super) fn into_chunk(self, column: ColumnDescPtr) -> Result<Chunk> {
+    pub(super) fn into_chunk(
+        self,
+        column: ColumnDescPtr,
+        compression: Compression,
+    ) -> Result<Chunk> {
         let rows: u64 = self.places.iter().map(|place| u64::from(place.rows)).sum();
         let text_bytes: usize = self.places.iter().map(|place| place.text_bytes).sum();
         let signed = |n: usize| n as i64;
@@ -150,12 +210,12 @@ impl LongText {
             count: self.places.len() as i32,
         };
         let metadata = ColumnChunkMetaData::builder(column)
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+            .set_compression(compression)
             .set_encodings_mask(EncodingMask::new_from_encodings(
                 [Encoding::PLAIN, Encoding::RLE].iter(),
             ))
             .set_page_encoding_stats(vec![pages])
-            .set_total_compressed_size(signed(self.sealed.len()))
+            .set_total_compressed_size(signed(self.sealed.length()))
             .set_total_uncompressed_size(signed(self.uncompressed))
             .set_num_values(rows.cast_signed())
             .set_data_page_offset(0)
@@ -169,14 +229,14 @@ impl LongText {
         }
         Ok(Chunk {
             close: ColumnCloseResult {
-                bytes_written: self.sealed.len() as u64,
+                bytes_written: self.sealed.length() as u64,
                 rows_written: rows,
                 metadata,
                 bloom_filter: None,
                 column_index: None,
                 offset_index: Some(index.build()),
             },
-            bytes: Bytes::from(self.sealed),
+            pages: self.sealed,
         })
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use warpsmith_formats::write_output_durably;
 
+use super::compression::Compression;
 use super::tally::Tally;
 use crate::category::Category;
 use crate::generate::Wanted;
@@ -48,6 +49,9 @@ pub struct Settings {
     pub keep: Vec<Keep>,
     /// `parquet` or `jsonl`.
     pub format: String,
+    /// How texts are compressed.
+    #[serde(default)]
+    pub compression: Compression,
     /// Pairs of one shard.
     pub shard_pairs: u64,
 }
@@ -69,6 +73,7 @@ impl Default for Settings {
             warp_every: 1000,
             keep: Vec::new(),
             format: "parquet".to_owned(),
+            compression: Compression::default(),
             shard_pairs: 5_000,
         }
     }

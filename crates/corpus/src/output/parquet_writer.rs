@@ -5,18 +5,20 @@ use std::io::Write;
 use parquet::errors::Result;
 use parquet::file::writer::SerializedFileWriter;
 
+use super::compression::Compression;
 use super::row_group::RowGroup;
 use super::schema::shared;
 
 /// Writes row groups to a file; the bytes follow from them alone.
 pub(crate) fn write_parquet(file: &mut (impl Write + Send), groups: Vec<RowGroup>) -> Result<()> {
-    let shared = shared()?;
+    // Chunks know how they are compressed; what remains of the properties is the same for all.
+    let shared = shared(Compression::default())?;
     let mut writer =
         SerializedFileWriter::new(file, shared.schema.clone(), shared.properties.clone())?;
     for group in groups {
         let mut out = writer.next_row_group()?;
         for chunk in group.chunks {
-            out.append_column(&chunk.bytes, chunk.close)?;
+            out.append_column(&chunk.pages, chunk.close)?;
         }
         out.close()?;
     }

@@ -8,7 +8,8 @@ use std::io::Write;
 
 use parquet::errors::{ParquetError, Result};
 
-use super::long_text::Zstd;
+use super::long_text::PageMaker;
+use super::manifest::Settings;
 use super::parquet_writer::write_parquet;
 use super::row::Row;
 use super::row_group::{RowGroup, Rows};
@@ -28,24 +29,28 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// No rows yet, of a format.
-    pub(crate) fn new(format: &str) -> Self {
-        match format {
+    /// No rows yet, in the form that the settings say.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        match settings.format.as_str() {
             "jsonl" => Self::Lines {
                 rows: 0,
                 text: Vec::new(),
             },
             _ => Self::Parquet {
                 groups: Vec::new(),
-                loose: Rows::default(),
+                loose: Rows::new(settings.compression),
             },
         }
     }
 
     /// Adds a row; gives back the memory of its texts.
-    pub(crate) fn push(&mut self, mut record: Record, zstd: &mut Zstd) -> Result<[String; 2]> {
+    pub(crate) fn push(
+        &mut self,
+        mut record: Record,
+        maker: &mut PageMaker,
+    ) -> Result<[String; 2]> {
         match self {
-            Self::Parquet { loose, .. } => loose.push(record, zstd),
+            Self::Parquet { loose, .. } => loose.push(record, maker),
             Self::Lines { rows, text } => {
                 serde_json::to_writer(&mut *text, &Row::from(&record))
                     .map_err(|error| ParquetError::General(error.to_string()))?;
@@ -57,12 +62,12 @@ impl Part {
     }
 
     /// Ends a block.
-    pub(crate) fn seal(&mut self, zstd: &mut Zstd) -> Result<()> {
+    pub(crate) fn seal(&mut self, maker: &mut PageMaker) -> Result<()> {
         match self {
             Self::Parquet { groups, loose } => {
-                loose.seal(zstd)?;
+                loose.seal(maker)?;
                 if loose.len() >= BLOCK_ROWS {
-                    groups.push(std::mem::take(loose).encode()?);
+                    groups.push(loose.take().encode()?);
                 }
                 Ok(())
             }
@@ -83,7 +88,7 @@ impl Part {
                 groups.extend(more);
                 loose.append(rest);
                 if loose.len() >= GROUP_ROWS {
-                    groups.push(std::mem::take(loose).encode()?);
+                    groups.push(loose.take().encode()?);
                 }
             }
             (

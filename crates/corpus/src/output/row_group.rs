@@ -10,14 +10,16 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 
 use super::column::{COLUMNS, Column};
-use super::long_text::{LongText, Zstd};
+use super::compression::Compression;
+use super::long_text::{LongText, PageMaker};
+use super::pages::Pages;
 use super::schema::{Shared, shared};
 use crate::record::Record;
 
 /// One encoded column chunk.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    pub(super) bytes: Bytes,
+    pub(super) pages: Pages,
     pub(super) close: ColumnCloseResult,
 }
 
@@ -31,38 +33,48 @@ pub(crate) struct RowGroup {
 /// Rows that are not encoded yet, but for their whole texts.
 #[derive(Debug)]
 pub(crate) struct Rows {
+    compression: Compression,
     /// The records, their whole texts taken out.
     records: Vec<Record>,
     /// One for each [`Column::Long`], in the order of the columns.
     long: Vec<LongText>,
 }
 
-impl Default for Rows {
-    fn default() -> Self {
+impl Rows {
+    /// No rows.
+    pub(crate) fn new(compression: Compression) -> Self {
         let long = COLUMNS
             .iter()
             .filter(|(_, column)| matches!(column, Column::Long(..)));
         Self {
+            compression,
             records: Vec::new(),
             long: long.map(|_| LongText::default()).collect(),
         }
     }
-}
 
-impl Rows {
+    /// The rows, which leaves none.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(self.compression))
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Adds a row; gives back the texts' memory.
-    pub(crate) fn push(&mut self, mut record: Record, zstd: &mut Zstd) -> Result<[String; 2]> {
+    pub(crate) fn push(
+        &mut self,
+        mut record: Record,
+        maker: &mut PageMaker,
+    ) -> Result<[String; 2]> {
         let getters = COLUMNS.iter().filter_map(|(_, column)| match column {
             Column::Long(get, _) => Some(get),
             _ => None,
         });
         for (get, long) in getters.zip(&mut self.long) {
-            long.push(get(&record), zstd)?;
+            long.push(get(&record), maker)?;
         }
         let texts = record.take_texts();
         self.records.push(record);
@@ -70,8 +82,8 @@ impl Rows {
     }
 
     /// Closes the pages, so that what follows begins with new ones.
-    pub(crate) fn seal(&mut self, zstd: &mut Zstd) -> Result<()> {
-        self.long.iter_mut().try_for_each(|long| long.seal(zstd))
+    pub(crate) fn seal(&mut self, maker: &mut PageMaker) -> Result<()> {
+        self.long.iter_mut().try_for_each(|long| long.seal(maker))
     }
 
     /// Puts other rows after these; both are sealed.
@@ -84,7 +96,7 @@ impl Rows {
 
     /// Encodes the rest; the rows are sealed.
     pub(crate) fn encode(self) -> Result<RowGroup> {
-        let shared = shared()?;
+        let shared = shared(self.compression)?;
         let mut long = self.long.into_iter();
         let chunks =
             COLUMNS
@@ -94,7 +106,7 @@ impl Rows {
                     (Column::Long(..), 1..) => long
                         .next()
                         .unwrap_or_default()
-                        .into_chunk(shared.descriptor.column(position)),
+                        .into_chunk(shared.descriptor.column(position), shared.compression),
                     _ => encode(shared, position, column, &self.records),
                 });
         Ok(RowGroup {
@@ -139,8 +151,8 @@ fn encode(shared: &Shared, position: usize, column: &Column, records: &[Record])
         _ => return Err(ParquetError::General("a column of another type".to_owned())),
     }
     let close = writer.close()?;
-    let bytes = Bytes::from(sink.into_inner()?);
-    Ok(Chunk { bytes, close })
+    let pages = Pages::from(sink.into_inner()?);
+    Ok(Chunk { pages, close })
 }
 
 /// Definition and repetition levels of lists with these lengths.

@@ -9,6 +9,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, TypePtr};
 
 use super::column::{COLUMNS, Column};
+use super::compression::Compression as Choice;
 use super::long_text::LEVEL;
 
 /// Columns in which no value comes twice; a dictionary of them would only cost time.
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     pub(super) schema: TypePtr,
     pub(super) descriptor: SchemaDescriptor,
     pub(super) properties: WriterPropertiesPtr,
+    /// Of whole texts.
+    pub(super) compression: Compression,
 }
 
 fn schema() -> Result<TypePtr> {
@@ -58,7 +61,11 @@ fn schema() -> Result<TypePtr> {
     Ok(Arc::new(parse_message_type(&text)?))
 }
 
-fn make() -> Result<Shared> {
+fn make(choice: Choice) -> Result<Shared> {
+    let compression = match choice {
+        Choice::None => Compression::UNCOMPRESSED,
+        Choice::Zstd => Compression::ZSTD(ZstdLevel::try_new(LEVEL)?),
+    };
     let schema = schema()?;
     let path =
         |name: &str| ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
@@ -70,21 +77,26 @@ fn make() -> Result<Shared> {
         properties = properties.set_column_dictionary_enabled(path(name), false);
     }
     for name in COMPRESSED {
-        let zstd = Compression::ZSTD(ZstdLevel::try_new(LEVEL)?);
-        properties = properties.set_column_compression(path(name), zstd);
+        properties = properties.set_column_compression(path(name), compression);
     }
     Ok(Shared {
         descriptor: SchemaDescriptor::new(schema.clone()),
         schema,
         properties: Arc::new(properties.build()),
+        compression,
     })
 }
 
-/// What all files share, made once.
-pub(super) fn shared() -> Result<&'static Shared> {
-    static SHARED: OnceLock<std::result::Result<Shared, String>> = OnceLock::new();
-    SHARED
-        .get_or_init(|| make().map_err(|error| error.to_string()))
+/// What all files of a compression share, made once.
+pub(super) fn shared(choice: Choice) -> Result<&'static Shared> {
+    type Made = OnceLock<std::result::Result<Shared, String>>;
+    static PLAIN: Made = OnceLock::new();
+    static COMPRESSED: Made = OnceLock::new();
+    let made = match choice {
+        Choice::None => &PLAIN,
+        Choice::Zstd => &COMPRESSED,
+    };
+    made.get_or_init(|| make(choice).map_err(|error| error.to_string()))
         .as_ref()
         .map_err(|error| ParquetError::General(error.clone()))
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::Compiler;
 use warpsmith_corpus::{
-    Keep, Level, Settings, Tools, Verifier, Wanted, WarpOracle, card, generate, read_rows,
-    rejected, statistics,
+    Compression, Keep, Level, Settings, Tools, Verifier, Wanted, WarpOracle, card, generate,
+    read_rows, rejected, statistics,
 };
 
 fn root() -> PathBuf {
@@ -191,11 +191,18 @@ fn rejected_by_warp(python: Option<PathBuf>) -> Result<(), Failed> {
 
 fn read_by_datasets(python: Option<PathBuf>) -> Result<(), Failed> {
     let python = python.ok_or("no Python with `datasets`")?;
+    Compression::ALL
+        .into_iter()
+        .try_for_each(|compression| read_compressed(&python, compression))
+}
+
+fn read_compressed(python: &Path, compression: Compression) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let settings = Settings {
         seed: 3,
         count: 2000,
         shard_pairs: 500,
+        compression,
         ..Settings::default()
     };
     let verifier = Verifier::default();
