@@ -34,6 +34,17 @@ def test_rows_are_pairs_and_progress_is_told(tmp_path):
     assert any("@wp.kernel" in str(value) for value in row.values())
 
 
+def test_texts_are_compressed_unless_told_otherwise(tmp_path):
+    sizes = {}
+    for compression in ("zstd", "none"):
+        made = corpus.generate(tmp_path / compression, 20, compression=compression)
+        assert made["settings"]["compression"] == compression
+        sizes[compression] = sum(file["bytes"] for file in made["files"])
+    assert sizes["none"] > 2 * sizes["zstd"]
+    with pytest.raises(ValueError, match="never compressed"):
+        corpus.generate(tmp_path / "lines", 20, format="jsonl", compression="zstd")
+
+
 def test_what_progress_raises_stops_the_run_and_the_next_goes_on(tmp_path):
     def stop(done, of):
         if done:

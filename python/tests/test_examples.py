@@ -70,6 +70,21 @@ def test_benchmark_overhead():
     assert "warpsmith / torch.utils.benchmark" in run("benchmark_overhead.py")
 
 
+@pytest.mark.parametrize("config", ["default", "instructions", "preferences"])
+def test_finetune(tmp_path, config):
+    needs("torch")
+    needs("datasets")
+    if config == "default":
+        from warpsmith import corpus
+
+        corpus.generate(tmp_path / "set", 100)
+    else:
+        command = [sys.executable, "-m", "warpsmith", "corpus", "tasks", "--count", "88", "--quiet"]
+        subprocess.run([*command, "--output", tmp_path / "set"], check=True)
+    output = run("finetune.py", str(tmp_path / "set"), config, "--steps", "20", "--context", "512")
+    assert "step 20: loss" in output and "the loss fell" in output
+
+
 def test_corpus_ray(tmp_path):
     needs("ray")
     output = run("corpus_ray.py", "--out", str(tmp_path / "pairs"), "--count", "60", "--shares", "3")

@@ -124,6 +124,7 @@ def corpus_generate(
     difficulties: list[int],
     verify: list[str],
     format: str,
+    compression: str | None,
     shard_pairs: int,
     share: tuple[int, int],
     progress: Callable[[int, int], object] | None,

@@ -18,6 +18,7 @@ def generate(
     difficulties: Iterable[int] = (),
     verify: Iterable[str] = (),
     format: str = "parquet",
+    compression: str | None = None,
     shard_pairs: int = 5000,
     share: tuple[int, int] = (0, 1),
     progress: Callable[[int, int], object] | None = None,
@@ -25,8 +26,9 @@ def generate(
     """Make a data set in `folder`, or go on with one that was stopped; returns its manifest.
 
     Pair i of a seed is the same bytes whatever the shares and threads. `share=(i, n)` makes one of n
-    shares, for clusters; `progress` is called with the pairs that are there and those that are to
-    be. What it raises stops the run, and the same call goes on from there.
+    shares, for clusters. `compression="none"` leaves the texts of Parquet files as they are. `progress`
+    is called with the pairs that are there and those that are to be. What it raises stops the run, and
+    the same call goes on from there.
 
     >>> import tempfile
     >>> from warpsmith import corpus
@@ -43,6 +45,7 @@ def generate(
             list(difficulties),
             list(verify),
             format,
+            compression,
             shard_pairs,
             share,
             progress,

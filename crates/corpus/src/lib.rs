@@ -11,6 +11,7 @@ mod block;
 mod by_name;
 mod card;
 mod category;
+mod contamination;
 mod coverage;
 mod distinct;
 mod features;
@@ -34,6 +35,7 @@ mod verify;
 
 pub use card::card;
 pub use category::{Category, UnknownCategory};
+pub use contamination::{OtherTexts, Overlap, TooMuchText, WINDOW};
 pub use coverage::{CORE_BUILTINS, unused_builtins};
 pub use distinct::Distinct;
 pub use features::Features;

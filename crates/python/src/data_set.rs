@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use warpsmith_corpus::{Category, Level, Settings, Tools, Verifier, card, generate, statistics};
+use warpsmith_corpus::{
+    Category, Compression, Level, Settings, Tools, Verifier, card, generate, statistics,
+};
 use warpsmith_formats::write_output;
 
 use crate::{failed, json};
@@ -21,12 +23,20 @@ pub(crate) fn corpus_generate(
     difficulties: Vec<u8>,
     verify: Vec<String>,
     format: &str,
+    compression: Option<&str>,
     shard_pairs: u64,
     share: (u64, u64),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+    let compression = match (format, compression) {
+        ("jsonl", None | Some("none")) => Compression::None,
+        ("jsonl", Some(_)) => return Err(refused(&"JSON lines are never compressed")),
+        (_, None) => Compression::Zstd,
+        (_, Some(name)) => name.parse().map_err(|error| refused(&error))?,
+    };
     let mut settings = Settings {
+        compression,
         count,
         seed,
         shard_pairs,

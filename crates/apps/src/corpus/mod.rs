@@ -7,6 +7,7 @@ use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
 mod card;
+mod contamination;
 mod generate;
 mod mistakes;
 mod show;
@@ -25,7 +26,8 @@ mod verify;
   warpsmith corpus show pairs 17
   warpsmith corpus card pairs
   warpsmith corpus mistakes --count 10000 --output mistakes
-  warpsmith corpus tasks --count 500 --output tasks")]
+  warpsmith corpus tasks --count 500 --output tasks
+  warpsmith corpus contamination tasks --against KernelBench")]
 pub struct Corpus {
     #[command(subcommand)]
     verb: Verb,
@@ -36,6 +38,7 @@ enum Verb {
     Generate(Box<generate::Generate>),
     Mistakes(mistakes::Mistakes),
     Tasks(tasks::Tasks),
+    Contamination(contamination::Contamination),
     Verify(verify::Verify),
     Stats(stats::Stats),
     Show(show::Show),
@@ -49,6 +52,7 @@ impl Corpus {
             Verb::Generate(verb) => verb.run(global),
             Verb::Mistakes(verb) => verb.run(global),
             Verb::Tasks(verb) => verb.run(global),
+            Verb::Contamination(verb) => verb.run(global),
             Verb::Verify(verb) => verb.run(global),
             Verb::Stats(verb) => verb.run(global),
             Verb::Show(verb) => verb.run(global),

@@ -30,6 +30,10 @@ fn tool(name: &str) -> Option<PathBuf> {
 fn installed(name: &str) -> bool {
     match name {
         "opentelemetry" => opentelemetry().is_file(),
+        "numpy" => Command::new("python3")
+            .args(["-c", "import numpy"])
+            .output()
+            .is_ok_and(|output| output.status.success()),
         name => tool(name).is_some(),
     }
 }
@@ -146,6 +150,45 @@ fn shares_are_the_whole() -> Result<(), Failed> {
         }
         check(Command::new(program).args(["corpus", "card"]).arg(made))?;
         check(Command::new(program).args(["corpus", "verify"]).arg(made))?;
+    }
+    Ok(())
+}
+
+/// What a pod of the job for tasks does, without a GPU, which needs NumPy: it makes its share, judges it, and
+/// makes it again; a pod that is started once more changes nothing.
+fn tasks_are_made_and_judged() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = Path::new(env!("CARGO_BIN_EXE_warpsmith"));
+    let path = format!(
+        "{}:{}",
+        program.parent().ok_or("no folder")?.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let job = fs::read_to_string(deploy().join("corpus/tasks-kubernetes-job.yaml"))?;
+    let (_, script) = job.split_once("- |\n").ok_or("no script")?;
+    let (script, _) = script.split_once("          resources:").ok_or("no end")?;
+    let share = folder.path().join("share-1");
+    let mut made = Vec::new();
+    for _ in 0..2 {
+        check(
+            Command::new("sh")
+                .args(["-c", script])
+                .env("PATH", &path)
+                .env("COUNT", "3")
+                .env("DEVICE", "cpu")
+                .env("OUT", folder.path())
+                .env("JOB_COMPLETION_INDEX", "1"),
+        )?;
+        let names = ["tasks.jsonl", "README.md", "warp.verdicts.jsonl"];
+        let texts = names.map(|name| fs::read_to_string(share.join(name)));
+        made.push(texts.into_iter().collect::<Result<Vec<_>, _>>()?);
+    }
+    if made[0] != made[1] {
+        return Err("a pod that is started again changes its share".into());
+    }
+    let correct = made[0][2].matches("\"verdict\":\"correct\"").count();
+    if made[0][0].lines().count() != 3 || correct != 3 {
+        return Err(made[0].join("\n").into());
     }
     Ok(())
 }
@@ -530,6 +573,7 @@ fn container_file_is_clean() -> Result<(), Failed> {
 fn manifests_follow_their_schema() -> Result<(), Failed> {
     for file in [
         "corpus/kubernetes-job.yaml",
+        "corpus/tasks-kubernetes-job.yaml",
         "kubernetes/daemonset.yaml",
         "kubernetes/networkpolicy.yaml",
         "kubernetes/service.yaml",
@@ -945,6 +989,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             &["bash", "sh"],
             "shares of a data set are the whole",
             shares_are_the_whole,
+        ),
+        needs(
+            &["sh", "numpy"],
+            "tasks are made and judged",
+            tasks_are_made_and_judged,
         ),
         needs(
             &[],

@@ -1,20 +1,24 @@
 //! `warpsmith corpus tasks`: kernels to write, with what judges them.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use warpsmith_formats::{OutputFile, write_output};
-use warpsmith_intent::{CudaKernel, Fault, Specification, Split, Task, faults, files};
+use warpsmith_formats::write_output;
+use warpsmith_intent::{Specification, Task, files};
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
 use warpsmith_console::output;
+
+mod card;
+mod index;
+mod verdicts;
+
+use index::{Counts, Headroom, Index};
 
 /// Write tasks: a kernel described in English, its reference, and kernels that solve it.
 ///
@@ -23,8 +27,10 @@ use warpsmith_console::output;
 /// `warp.toml` is the same in Warp-style Python, and `problem.py` is the task for KernelBench's harness.
 /// `tasks.jsonl` has all of it with the prompts; `candidates.jsonl` and `warp.jsonl` are what
 /// `warpsmith judge` reads. `faults.jsonl` has wrong kernels with the kind of their mistake and the repair as a
-/// diff, and judging `fault_candidates.jsonl` shows the first wrong element of each. A run that was stopped
-/// goes on when the same command is given again.
+/// diff, and judging `fault_candidates.jsonl` shows the first wrong element of each. `data` has the same for
+/// training: instructions, preferences, and chains from slow to fast; `README.md` is the card that
+/// `datasets.load_dataset` reads. A run that was stopped goes on when the same command is given again; after a
+/// judge has been there, it adds times, difficulties and how mistakes show.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith corpus tasks --count 500 --output tasks
@@ -60,41 +66,13 @@ struct Settings {
 #[derive(Serialize)]
 struct Body {
     folder: String,
-    tasks: usize,
     written: usize,
     faults: usize,
-    families: BTreeMap<&'static str, usize>,
-    splits: BTreeMap<&'static str, usize>,
     specifications: u64,
-}
-
-/// A line of `tasks.jsonl`.
-#[derive(Serialize)]
-struct Line<'a> {
+    /// How much faster than the naive kernels the fastest are; `null` until a judge has timed them.
+    headroom: Option<Headroom>,
     #[serde(flatten)]
-    task: &'a Task,
-    reference: String,
-    warp: String,
-    cuda: Vec<CudaKernel>,
-    files: String,
-}
-
-/// A line of `faults.jsonl`.
-#[derive(Serialize)]
-struct FaultLine<'a> {
-    id: String,
-    task: &'a str,
-    #[serde(flatten)]
-    fault: Fault,
-}
-
-/// The files beside the tasks' folders, line by line: there may be more of them than memory holds.
-struct Index {
-    tasks: OutputFile,
-    candidates: OutputFile,
-    warp: OutputFile,
-    faults: OutputFile,
-    fault_candidates: OutputFile,
+    counts: Counts,
 }
 
 const MANIFEST: &str = "manifest.json";
@@ -115,32 +93,46 @@ impl Tasks {
         std::fs::create_dir_all(&self.output)
             .with_context(|| format!("cannot make `{}`", self.output.display()))?;
         let mut index = Index::create(&self.output)?;
-        let mut body = Body {
-            folder: self.output.display().to_string(),
-            tasks: 0,
-            written: 0,
-            faults: 0,
-            families: BTreeMap::new(),
-            splits: Split::ALL.map(|split| (split.name(), 0)).into(),
-            specifications: Specification::count(),
-        };
-        for specification in &chosen {
+        let mut written = 0;
+        for (done, specification) in chosen.iter().enumerate() {
             let task = Task::of(specification).context("a specification without a number")?;
             let folder = format!("{}/{}", task.split.name(), task.id);
-            body.written += usize::from(self.write(specification, &task, &folder)?);
-            body.tasks += 1;
-            *body.families.entry(task.family).or_default() += 1;
-            *body.splits.entry(task.split.name()).or_default() += 1;
-            body.faults += index.add(specification, &task, &folder)?;
-            output::progress(global, &format!("{} of {} tasks", body.tasks, chosen.len()));
+            written += usize::from(self.write(specification, &task, &folder)?);
+            index.add(specification, &task, &folder)?;
+            output::progress(global, &format!("{} of {} tasks", done + 1, chosen.len()));
         }
         output::progress(global, "");
-        index.finish()?;
+        let counts = index.finish()?;
+        let command = self.command();
+        write_output(
+            &self.output.join("README.md"),
+            card::card(&counts, &command).as_bytes(),
+        )?;
         let manifest = serde_json::to_string_pretty(&settings)? + "\n";
         write_output(&self.output.join(MANIFEST), manifest.as_bytes())?;
+        let body = Body {
+            folder: self.output.display().to_string(),
+            written,
+            faults: counts.kinds.values().sum(),
+            specifications: Specification::count(),
+            headroom: counts.headroom(),
+            counts,
+        };
         let report = output::report("corpus tasks", body);
         output::print(global, &report, describe)?;
         Ok(Outcome::Fine)
+    }
+
+    /// The command that makes the same tasks.
+    fn command(&self) -> String {
+        let mut command = format!("warpsmith corpus tasks --count {}", self.count);
+        if self.first > 0 {
+            let _ = write!(command, " --first {}", self.first);
+        }
+        if !self.families.is_empty() {
+            let _ = write!(command, " --families {}", self.families.join(","));
+        }
+        command + " --output DIR"
     }
 
     fn chosen(&self) -> Result<Vec<Specification>> {
@@ -205,104 +197,25 @@ fn check_settings(path: &Path, settings: &Settings) -> Result<()> {
     }
 }
 
-impl Index {
-    fn create(folder: &Path) -> Result<Self> {
-        let file = |name: &str| OutputFile::create(&folder.join(name));
-        Ok(Self {
-            tasks: file("tasks.jsonl")?,
-            candidates: file("candidates.jsonl")?,
-            warp: file("warp.jsonl")?,
-            faults: file("faults.jsonl")?,
-            fault_candidates: file("fault_candidates.jsonl")?,
-        })
-    }
-
-    fn finish(self) -> Result<()> {
-        for file in [
-            self.tasks,
-            self.candidates,
-            self.warp,
-            self.faults,
-            self.fault_candidates,
-        ] {
-            file.finish()?;
-        }
-        Ok(())
-    }
-
-    /// Adds a task with its kernels, right and wrong; how many are wrong.
-    fn add(&mut self, specification: &Specification, task: &Task, folder: &str) -> Result<usize> {
-        let cuda = specification.cuda();
-        let case = format!("{folder}/case.toml");
-        let launch =
-            |kernel: &CudaKernel| serde_json::json!({"grid": kernel.grid, "block": kernel.block});
-        for kernel in &cuda {
-            let line = serde_json::json!({
-                "id": format!("{}/{}", task.id, kernel.variant),
-                "file": format!("{folder}/{}.cu", kernel.variant),
-                "case": case,
-                "launch": launch(kernel),
-            });
-            writeln!(self.candidates, "{line}")?;
-        }
-        let warp_case = format!("{folder}/warp.toml");
-        let line = serde_json::json!({
-            "id": format!("{}/warp", task.id),
-            "file": format!("{folder}/kernel.py"),
-            "case": warp_case,
-            "language": "warp",
-        });
-        writeln!(self.warp, "{line}")?;
-        let wrong = faults(specification);
-        let count = wrong.len();
-        for fault in wrong {
-            let kind = serde_json::to_value(fault.kind)?;
-            let id = format!(
-                "{}/{}/{}",
-                task.id,
-                fault.variant,
-                kind.as_str().unwrap_or_default()
-            );
-            let line = match cuda.iter().find(|kernel| kernel.variant == fault.variant) {
-                Some(kernel) => serde_json::json!({
-                    "id": id, "source": fault.source, "case": case, "language": "cuda", "launch": launch(kernel),
-                }),
-                None => serde_json::json!({
-                    "id": id, "source": fault.source, "case": warp_case, "language": "warp",
-                }),
-            };
-            writeln!(self.fault_candidates, "{line}")?;
-            let line = FaultLine {
-                id,
-                task: &task.id,
-                fault,
-            };
-            writeln!(self.faults, "{}", serde_json::to_string(&line)?)?;
-        }
-        let line = Line {
-            task,
-            reference: specification.numpy(),
-            warp: specification.warp(),
-            cuda,
-            files: folder.to_owned(),
-        };
-        writeln!(self.tasks, "{}", serde_json::to_string(&line)?)?;
-        Ok(count)
-    }
-}
-
 fn describe(body: &Body) -> String {
     let mut text = format!(
         "{} tasks of {} families in `{}`, {} written now, {} wrong kernels; there are {} specifications\n",
-        body.tasks,
-        body.families.len(),
+        body.counts.tasks,
+        body.counts.families.len(),
         body.folder,
         body.written,
         body.faults,
         body.specifications
     );
-    for (split, count) in &body.splits {
+    for (split, count) in &body.counts.splits {
         let _ = writeln!(text, "  {split}: {count}");
+    }
+    if let Some(gain) = body.headroom {
+        let _ = writeln!(
+            text,
+            "fastest kernel over the naive one, {} tasks: median {:.2} times as fast, from {:.2} to {:.2}; at least twice in {}",
+            gain.tasks, gain.median, gain.least, gain.most, gain.at_least_two
+        );
     }
     text
 }
