@@ -447,7 +447,12 @@ mod tests {
             kernels.push('\n');
         }
         std::fs::write(path.join("candidates.verdicts.jsonl"), kernels).unwrap();
-        let faults = read("faults.jsonl");
+        // Only CUDA kernels become preferences.
+        let cuda_faults = || -> Vec<serde_json::Value> {
+            let all = read("faults.jsonl").into_iter();
+            all.filter(|fault| fault["language"] == "cuda").collect()
+        };
+        let faults = cuda_faults();
         let verdict = |fault: &serde_json::Value, rest: &str| {
             format!(r#"{{"id":{},"calls":1,"took":1.0,{rest}}}"#, fault["id"]) + "\n"
         };
@@ -467,7 +472,7 @@ mod tests {
             (&json!(3.0), &json!(3))
         );
         assert!(tasks[1]["best_known"].is_null());
-        let faults = read("faults.jsonl");
+        let faults = cuda_faults();
         assert_eq!(faults[0]["shows"], "out[7] is 0, not 1");
         assert_eq!(faults[1]["verdict"], "correct");
         assert!(faults[2]["verdict"].is_null());
