@@ -92,12 +92,13 @@ fn front_matter(counts: &Counts) -> String {
             }
         }
     }
-    // Their rows have a column for the split; `train` would be a promise that they do not keep.
+    // Their rows have a column for the split; `train` would be a promise that they do not keep, and
+    // `all` is a word of the `datasets` library.
     for kind in ["tasks", "faults"] {
         if counts.lines.contains_key(kind) {
             let _ = writeln!(
                 out,
-                "- config_name: {kind}\n  data_files:\n  - split: all\n    path: {kind}.jsonl"
+                "- config_name: {kind}\n  data_files:\n  - split: every_split\n    path: {kind}.jsonl"
             );
         }
     }
