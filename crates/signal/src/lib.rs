@@ -20,7 +20,9 @@ pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
 pub use error::{Result, SignalError};
 pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};
-pub use fourier::{Inlet, Outlet, RealBlock, smooth_length_at_least, transform_roots};
+pub use fourier::{
+    Inlet, Outlet, PreciseTransform, RealBlock, smooth_length_at_least, transform_roots,
+};
 pub use frame::{
     Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, Padding, SpectrumSettings,
     Symmetry, Tile, Window, transpose_into,
@@ -28,6 +30,6 @@ pub use frame::{
 pub use level::{LevelStream, Levels, energy};
 pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{LevelTarget, normalise};
-pub use resample::{Quality, Resampler};
+pub use resample::{BrickWall, Quality, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
 pub use trim::{TrimSettings, trim};

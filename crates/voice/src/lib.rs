@@ -24,7 +24,7 @@ mod statistics;
 mod vad;
 mod workloads;
 
-pub use chroma::{Chroma, ChromaStream, PITCH_CLASSES, chroma_on_cuda};
+pub use chroma::{Chroma, ChromaStream, PITCH_CLASSES, chroma_on_cuda, estimate_tuning};
 pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
 pub use contrast::{CONTRAST_BANDS, SpectralContrast, contrast_on_cuda};
 pub use delta::{Derivative, delta};
@@ -38,9 +38,10 @@ pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
-    HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinAudit, PyinSettings,
-    PyinStream, PyinTrack, Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda,
-    crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinAudit,
+    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream,
+    audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
+    yin_on_cuda,
 };
 pub use quality::formants::formants_on_cuda;
 pub use resample::resample_on_cuda;

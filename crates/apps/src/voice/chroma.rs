@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::{
     Chroma as Classes, PITCH_CLASSES, Preset, Sizes, SpectrumSettings, Stage, chroma_on_cuda,
+    estimate_tuning,
 };
+use warpsmith_workload::WorkloadError;
 
 use super::constant_q::by_frames;
 use super::device::Task;
@@ -12,16 +14,20 @@ use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 const NAMES: [&str; PITCH_CLASSES] = [
     "C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B",
 ];
 
 /// Compute the power of the twelve pitch classes, as librosa does: the strongest of a frame is 1.
+///
+/// librosa estimates the tuning unless told otherwise: `--tuning auto`.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice chroma song.wav --as npy --output chroma.npy
   warpsmith voice chroma song.wav --transform 1024 --hop 512
+  warpsmith voice chroma song.wav --tuning auto
   warpsmith voice chroma *.wav --output classes --device cuda")]
 pub(crate) struct Chroma {
     #[command(flatten)]
@@ -34,6 +40,35 @@ pub(crate) struct Chroma {
     /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
+    /// Semitones that the music is tuned above A4 = 440 Hz, or `auto` to estimate them; a note says them.
+    #[arg(
+        long,
+        value_name = "SEMITONES",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    tuning: Tuning,
+}
+
+/// How music is tuned.
+#[derive(Clone, Copy, PartialEq)]
+enum Tuning {
+    Auto,
+    Semitones(f64),
+}
+
+impl std::str::FromStr for Tuning {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        match text.parse::<f64>() {
+            Ok(semitones) if (-12.0..=12.0).contains(&semitones) => Ok(Self::Semitones(semitones)),
+            _ => Err("`auto` or semitones from -12 to 12".to_owned()),
+        }
+    }
 }
 
 impl Chroma {
@@ -42,17 +77,35 @@ impl Chroma {
             workload: "voice/chroma",
             input: &self.input,
             destination: &self.destination,
-            fits: true,
+            fits: self.tuning == Tuning::Semitones(0.0),
             listener: None,
             rate: None,
         }
         .write_sheets(
             global,
             |signal, rate| {
-                let classes = Classes::new(self.spectrum(rate), rate)?.compute(signal)?;
+                let spectrum = self.spectrum(rate);
+                let tuning = match self.tuning {
+                    Tuning::Semitones(semitones) => semitones,
+                    Tuning::Auto => {
+                        let tuning = estimate_tuning(signal, spectrum, rate)?;
+                        note(
+                            global,
+                            &format!("note: tuned {tuning:+.2} semitones from A4 = 440 Hz"),
+                        );
+                        tuning
+                    }
+                };
+                let classes = Classes::tuned(spectrum, rate, tuning)?.compute(signal)?;
                 Ok(sheet(&by_frames(&classes, PITCH_CLASSES)))
             },
             |gpu, rate, signals| {
+                if self.tuning != Tuning::Semitones(0.0) {
+                    return Err(WorkloadError::Unsupported {
+                        workload: "voice/chroma",
+                        reason: "a tuning; the kernel takes A4 = 440 Hz".to_owned(),
+                    });
+                }
                 let found = chroma_on_cuda(gpu, &self.spectrum(rate), rate, signals)?;
                 Ok(found.iter().map(|classes| sheet(classes)).collect())
             },

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
     CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch,
-    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
-    YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe,
+    SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
+    swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -20,6 +21,7 @@ use super::weights::Crepe;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
+use warpsmith_console::output::note;
 
 /// Track the fundamental frequency.
 #[derive(Args)]
@@ -27,6 +29,7 @@ use warpsmith_console::inputs;
   warpsmith voice pitch song.wav
   warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
   warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80
+  warpsmith voice pitch speech.wav --like praat
   warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
 pub(crate) struct Pitch {
     #[command(flatten)]
@@ -40,12 +43,15 @@ pub(crate) struct Pitch {
     /// noise and vibrato too; `crepe` is a network, with weights that you have.
     #[arg(long, value_enum, default_value_t = Method::Pyin)]
     method: Method,
-    /// Lowest frequency looked for, Hz.
-    #[arg(long, default_value_t = PitchRange::VOICE.low_hz)]
-    low: f64,
-    /// Highest frequency looked for, Hz.
-    #[arg(long, default_value_t = PitchRange::VOICE.high_hz)]
-    high: f64,
+    /// Take the method and the defaults of a peer where nothing else is given; a note says them.
+    #[arg(long, value_enum, value_name = "PEER", conflicts_with = "method")]
+    like: Option<Peer>,
+    /// Lowest frequency looked for, Hz; default: 65, with `--like praat` 75.
+    #[arg(long)]
+    low: Option<f64>,
+    /// Highest frequency looked for, Hz; default: 800, with `--like praat` 600.
+    #[arg(long)]
+    high: Option<f64>,
     /// Samples in a frame; default: two of the longest periods.
     #[arg(long)]
     frame: Option<usize>,
@@ -62,6 +68,15 @@ pub(crate) struct Pitch {
     crepe: Crepe,
 }
 
+/// The defaults of `librosa.pyin`, samples.
+const LIBROSA_FRAME: usize = 2048;
+const LIBROSA_HOP: usize = 512;
+
+/// Seconds between Praat's frames: a quarter of the window, which is three of the longest periods.
+fn praat_step(range: PitchRange) -> f64 {
+    0.75 / range.low_hz
+}
+
 /// The depth of a trough from which on YIN takes it, as in librosa.
 const THRESHOLD: f32 = 0.1;
 
@@ -73,6 +88,15 @@ enum Method {
     Swipe,
     Hq,
     Crepe,
+}
+
+/// Whose method and defaults are taken.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Peer {
+    /// `librosa.pyin`: frames of 2048 samples, 512 apart.
+    Librosa,
+    /// Praat's `To Pitch (ac)`: 75 to 600 Hz, four frames in the three longest periods.
+    Praat,
 }
 
 /// How sure the network of `crepe` must be that there is a pitch.
@@ -89,8 +113,61 @@ pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
 }
 
 impl Pitch {
+    fn method(&self) -> Method {
+        match self.like {
+            Some(Peer::Librosa) => Method::Pyin,
+            Some(Peer::Praat) => Method::Praat,
+            None => self.method,
+        }
+    }
+
+    fn range(&self) -> PitchRange {
+        let standard = match self.like {
+            Some(Peer::Praat) => PitchRange {
+                low_hz: 75.0,
+                high_hz: 600.0,
+            },
+            _ => PitchRange::VOICE,
+        };
+        PitchRange {
+            low_hz: self.low.unwrap_or(standard.low_hz),
+            high_hz: self.high.unwrap_or(standard.high_hz),
+        }
+    }
+
+    /// Says which defaults `--like` chose.
+    fn explain(&self, global: &Global) {
+        let PitchRange { low_hz, high_hz } = self.range();
+        let chosen = match self.like {
+            None => return,
+            Some(Peer::Librosa) => {
+                let frame = self.frame.unwrap_or(LIBROSA_FRAME);
+                let hop = self.hop.unwrap_or(LIBROSA_HOP);
+                format!("librosa: pyin, frames of {frame} samples, hop {hop}")
+            }
+            Some(Peer::Praat) => match self.hop {
+                Some(hop) => format!("praat: autocorrelation, hop {hop}"),
+                None => format!(
+                    "praat: autocorrelation every {} s",
+                    praat_step(self.range())
+                ),
+            },
+        };
+        note(
+            global,
+            &format!("note: like {chosen}, {low_hz} to {high_hz} Hz"),
+        );
+    }
+
     fn framing(&self, rate: u32, range: PitchRange) -> Framing {
-        let framing = default_framing(rate, range);
+        let framing = match self.like {
+            Some(Peer::Librosa) => Framing {
+                length: LIBROSA_FRAME,
+                hop: LIBROSA_HOP,
+                padding: Padding::CentredZero,
+            },
+            _ => default_framing(rate, range),
+        };
         Framing {
             length: self.frame.unwrap_or(framing.length),
             hop: self.hop.unwrap_or(framing.hop),
@@ -100,7 +177,7 @@ impl Pitch {
 
     /// The workload whose kernel tracks as is requested.
     fn workload(&self) -> &'static str {
-        match self.method {
+        match self.method() {
             Method::Pyin => "voice/pyin",
             Method::Yin => "voice/yin",
             Method::Praat => "voice/praat",
@@ -111,19 +188,17 @@ impl Pitch {
     }
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let range = PitchRange {
-            low_hz: self.low,
-            high_hz: self.high,
-        };
+        let range = self.range();
+        self.explain(global);
         let listener = |rate: u32| -> Result<Box<dyn Listener>> {
             let framing = self.framing(rate, range);
-            match self.method {
+            match self.method() {
                 Method::Yin => LiveYin::listener(rate, framing, range),
                 _ => LivePitch::listener(rate, framing, range),
             }
         };
         // The others look at the whole signal.
-        let in_pieces = matches!(self.method, Method::Pyin | Method::Yin);
+        let in_pieces = matches!(self.method(), Method::Pyin | Method::Yin);
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         if let Some(listener) = listener
             && self.destination.is_live(global, &self.input)
@@ -134,7 +209,7 @@ impl Pitch {
             workload: self.workload(),
             input: &self.input,
             destination: &self.destination,
-            fits: true,
+            fits: !self.is_between_samples(),
             listener,
             rate: None,
         }
@@ -145,9 +220,14 @@ impl Pitch {
         )
     }
 
+    /// Whether frames lie at times that need not be those of samples.
+    fn is_between_samples(&self) -> bool {
+        self.like == Some(Peer::Praat) && self.hop.is_none()
+    }
+
     fn on_cpu(&self, signal: &[f32], rate: u32, range: PitchRange) -> Result<Sheet> {
         let framing = self.framing(rate, range);
-        Ok(match self.method {
+        Ok(match self.method() {
             Method::Yin => {
                 let track = Yin::new(rate, framing, range, THRESHOLD)?.track(signal)?;
                 yin_sheet(&track, framing, rate)
@@ -159,7 +239,11 @@ impl Pitch {
             }
             Method::Praat => {
                 let settings = PraatSettings::default();
-                let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
+                let track = if self.is_between_samples() {
+                    PrecisePraat::new(rate, praat_step(range), range, settings)?.track(signal)
+                } else {
+                    PraatPitch::new(rate, framing.hop, range, settings)?.track(signal)
+                };
                 praat_sheet(&track)
             }
             Method::Swipe => {
@@ -184,11 +268,17 @@ impl Pitch {
         signals: &[&[f32]],
     ) -> Result<Vec<Sheet>, WorkloadError> {
         let framing = self.framing(rate, range);
-        Ok(match self.method {
+        Ok(match self.method() {
             Method::Yin => yin_on_cuda(gpu, rate, framing, range, signals)?
                 .iter()
                 .map(|track| yin_sheet(track, framing, rate))
                 .collect(),
+            Method::Praat if self.is_between_samples() => {
+                return Err(WorkloadError::Unsupported {
+                    workload: "voice/praat",
+                    reason: "frames between samples; give a `--hop`".to_owned(),
+                });
+            }
             Method::Praat => {
                 let settings = PraatSettings::default();
                 praat_on_cuda(gpu, rate, framing.hop, range, settings, signals)?

@@ -1,23 +1,26 @@
 //! `warpsmith voice formants` and `quality`: the resonances of a voice, and how regular it is.
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use warpsmith_voice::quality::{
-    CepstralPeak, Formant, FormantSettings, FormantTracker, Perturbation, find_pulses, find_vibrato,
+    Formant, FormantSettings, FormantTracker, Harmonicity, HarmonicitySettings, Perturbation,
+    ProminenceSettings, Vibrato, cepstral_prominence, find_pulses, find_vibrato,
 };
-use warpsmith_voice::{PitchRange, PraatPitch, PraatSettings, formants_on_cuda};
+use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, formants_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 /// Track the resonances of the vocal tract (Burg's linear prediction).
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice formants vowel.wav
   warpsmith voice formants vowel.wav --ceiling 5000 --count 5 --as npy --output formants.npy
+  warpsmith voice formants vowel.wav --like praat
   warpsmith voice formants *.wav --output formants --device cuda")]
 pub(crate) struct Formants {
     #[command(flatten)]
@@ -30,15 +33,54 @@ pub(crate) struct Formants {
     /// Highest frequency of a formant, Hz: 5000 for men, 5500 for women.
     #[arg(long, default_value_t = FormantSettings::default().ceiling_hz)]
     ceiling: f64,
+    /// Effective length of the window, seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = FormantSettings::default().window_seconds)]
+    window: f64,
+    /// Seconds between frames; default: 0.01, with `--like praat` a quarter of the window.
+    #[arg(long, value_name = "SECONDS")]
+    step: Option<f64>,
+    /// From where on pre-emphasis raises by 6 dB to an octave, Hz.
+    #[arg(long, value_name = "HZ", default_value_t = FormantSettings::default().emphasis_hz)]
+    emphasis: f64,
+    /// Take the defaults of a peer where nothing else is given; a note says them.
+    #[arg(long, value_enum, value_name = "PEER")]
+    like: Option<Peer>,
+}
+
+/// Whose defaults are taken.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Peer {
+    /// Praat's `To Formant (burg)`.
+    Praat,
 }
 
 impl Formants {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let standard = match self.like {
+            Some(Peer::Praat) => self.window / 4.0,
+            None => FormantSettings::default().hop_seconds,
+        };
         let settings = FormantSettings {
             count: self.count,
             ceiling_hz: self.ceiling,
-            ..FormantSettings::default()
+            window_seconds: self.window,
+            hop_seconds: self.step.unwrap_or(standard),
+            emphasis_hz: self.emphasis,
         };
+        if self.like == Some(Peer::Praat) {
+            note(
+                global,
+                &format!(
+                    "note: like praat: {} formants below {} Hz, windows of {} s every {} s, \
+                     pre-emphasis from {} Hz",
+                    settings.count,
+                    settings.ceiling_hz,
+                    settings.window_seconds,
+                    settings.hop_seconds,
+                    settings.emphasis_hz
+                ),
+            );
+        }
         Task {
             workload: "voice/formants",
             input: &self.input,
@@ -85,7 +127,10 @@ impl Formants {
     }
 }
 
-/// Measure jitter, shimmer, harmonics-to-noise ratio, cepstral peak and vibrato of a voice.
+/// Measure jitter, shimmer, harmonics-to-noise ratio, cepstral peak prominence and vibrato of a voice.
+///
+/// Jitter and shimmer are shares, not per cent. All are Praat's with its standard settings: `hnr_db` is the
+/// mean of `To Harmonicity (cc)`, `hnr_ac_db` that of `(ac)`, `cpps_db` that of `Get CPPS`.
 #[derive(Args)]
 #[command(after_long_help = "Example:\n  warpsmith voice quality vowel.wav --format json")]
 pub(crate) struct QualityOf {
@@ -114,73 +159,67 @@ impl QualityOf {
             low_hz: self.low,
             high_hz: self.high,
         };
-        let hop = (rate as usize / 100).max(1);
-        let track = PraatPitch::new(rate, hop, range, PraatSettings::default())?.track(signal);
+        // Praat's step.
+        let step = 0.75 / self.low;
+        let track = PrecisePraat::new(rate, step, range, PraatSettings::default())?.track(signal);
         let pulses = find_pulses(signal, rate, &track);
         let perturbation = Perturbation::measure(signal, rate, &pulses);
-        let voiced = |values: Vec<f32>| {
-            let mut kept: Vec<f32> = values
-                .into_iter()
-                .zip(&track.frequency)
-                .filter_map(|(value, hz)| (*hz > 0.0).then_some(value))
-                .collect();
-            kept.sort_unstable_by(f32::total_cmp);
-            kept
+        let mut pitches: Vec<f32> = track.frequency.clone();
+        pitches.retain(|hz| *hz > 0.0);
+        pitches.sort_unstable_by(f32::total_cmp);
+        let harmonicity = HarmonicitySettings {
+            low_hz: self.low,
+            ..HarmonicitySettings::default()
         };
-        let mean = |values: &[f32]| {
-            let sum: f64 = values.iter().map(|x| f64::from(*x)).sum();
-            sum / values.len() as f64
-        };
-        let pitches = voiced(track.frequency.clone());
+        let crossed = Harmonicity::measure(signal, rate, harmonicity)?.mean_db();
         let whole = PitchRange {
             high_hz: f64::from(rate) / 2.0,
             ..range
         };
-        let mut harmonicity =
-            PraatPitch::new(rate, hop, whole, PraatSettings::harmonicity())?.track(signal);
+        let settings = PraatSettings::harmonicity();
+        let mut own = PrecisePraat::new(rate, harmonicity.step, whole, settings)?.track(signal);
         // Frames without any periodicity have no ratio; Praat's mean leaves them out too.
-        harmonicity.strength.retain(|strength| *strength > 0.0);
-        let harmonicity = harmonicity.harmonicity_db();
-        let length = (rate as usize * 64 / 1000).next_power_of_two();
-        let mut cepstral_peak = CepstralPeak::new(rate, length, range)?;
-        let mut prominences = Vec::new();
-        for (seconds, hz) in track.seconds.iter().zip(&track.frequency) {
-            let centre = (seconds * f64::from(rate)) as usize;
-            let start = centre.saturating_sub(length / 2);
-            if let Some(frame) = signal.get(start..start + length).filter(|_| *hz > 0.0) {
-                prominences.push(cepstral_peak.of_frame(frame)? as f32);
-            }
-        }
-        let vibratos: Vec<_> = find_vibrato(&track.frequency, hop as f64 / f64::from(rate))
+        own.strength.retain(|strength| *strength > 0.0);
+        let own: Vec<f64> = own.harmonicity_db().into_iter().map(f64::from).collect();
+        let prominence = cepstral_prominence(signal, rate, ProminenceSettings::default())?;
+        let vibratos: Vec<_> = find_vibrato(&track.frequency, step)
             .into_iter()
             .flatten()
             .collect();
-        let of_vibrato = |part: fn(&warpsmith_voice::quality::Vibrato) -> f64| {
-            let sum: f64 = vibratos.iter().map(part).sum();
-            sum / vibratos.len() as f64
-        };
-        let share = |part: fn(&Perturbation) -> f64| perturbation.as_ref().map_or(f64::NAN, part);
+        let of_vibrato = |part: fn(&Vibrato) -> f64| mean(vibratos.iter().map(part));
+        let of_periods = |part: fn(&Perturbation) -> f64| perturbation.as_ref().map(part);
         let median = pitches.get(pitches.len() / 2);
         let rows = [
-            (
-                "pitch_median_hz",
-                median.map_or(f64::NAN, |hz| f64::from(*hz)),
-            ),
+            ("pitch_median_hz", median.map(|hz| f64::from(*hz))),
             (
                 "voiced_share",
-                pitches.len() as f64 / track.frequency.len() as f64,
+                Some(pitches.len() as f64 / track.frequency.len() as f64),
             ),
-            ("jitter_local", share(|p| p.jitter_local)),
-            ("jitter_rap", share(|p| p.jitter_rap)),
-            ("shimmer_local", share(|p| p.shimmer_local)),
-            ("hnr_db", mean(&harmonicity)),
-            ("cpp_db", mean(&prominences)),
+            ("jitter_local", of_periods(|p| p.jitter_local)),
+            ("jitter_absolute_s", of_periods(|p| p.jitter_absolute)),
+            ("jitter_rap", of_periods(|p| p.jitter_rap)),
+            ("jitter_ppq5", of_periods(|p| p.jitter_ppq5)),
+            ("shimmer_local", of_periods(|p| p.shimmer_local)),
+            ("shimmer_db", of_periods(|p| p.shimmer_db)),
+            ("shimmer_apq3", of_periods(|p| p.shimmer_apq3)),
+            ("shimmer_apq5", of_periods(|p| p.shimmer_apq5)),
+            ("shimmer_apq11", of_periods(|p| p.shimmer_apq11)),
+            ("hnr_db", crossed),
+            ("hnr_ac_db", mean(own.iter().copied())),
+            ("cpps_db", prominence),
             ("vibrato_rate_hz", of_vibrato(|v| v.rate_hz)),
             ("vibrato_depth_cents", of_vibrato(|v| v.depth_cents)),
         ];
         Ok(Sheet::new(
             rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            rows.iter().map(|(_, value)| *value).collect(),
+            rows.iter()
+                .map(|(_, value)| value.unwrap_or(f64::NAN))
+                .collect(),
         ))
     }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
 }

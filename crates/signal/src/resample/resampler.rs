@@ -3,7 +3,7 @@
 use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask};
 
 use super::polyphase::Polyphase;
-use super::windowed_sinc::{Prototype, TAPS};
+use super::windowed_sinc::{Prototype, TAPS, raised_cosine_filters};
 use crate::error::{Result, SignalError};
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
@@ -67,7 +67,19 @@ impl Resampler {
     /// lies at `(m + ½)/to_hz`, as sample `n` of the signal lies at `(n + ½)/from_hz`.
     pub fn full_band(from_hz: u32, to_hz: u32) -> Result<Self> {
         let shift = (f64::from(from_hz) / f64::from(to_hz.max(1)) - 1.0) / 2.0;
-        Self::design(from_hz, to_hz, (276, 3.0), 1.0, shift)
+        let zeros = if to_hz > from_hz { 51 } else { 276 };
+        let mut resampler = Self::design(from_hz, to_hz, (zeros, 3.0), 1.0, shift)?;
+        if to_hz > from_hz {
+            // Above the signal's band nothing is to be kept, and the images that are left are Praat's: an
+            // analysis of the whole range sees them.
+            let Self {
+                up, taps, before, ..
+            } = resampler;
+            let filters = raised_cosine_filters(up, taps, before, shift);
+            resampler.groups = Polyphase::new(up, resampler.down, &filters);
+            resampler.filters = filters;
+        }
+        Ok(resampler)
     }
 
     /// A sinc of so many zero crossings a side under a Kaiser window, cut off at a share of the lower

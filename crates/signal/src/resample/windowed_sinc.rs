@@ -126,6 +126,38 @@ impl Task for PhaseTask<'_> {
     }
 }
 
+/// Sincs of 50 values a side under a raised cosine that ends one value further, `[phase, tap]`, not normalised:
+/// how values between samples are found in [`BrickWall`](super::BrickWall).
+pub(super) fn raised_cosine_filters(
+    phases: usize,
+    taps: usize,
+    before: usize,
+    shift: f64,
+) -> Vec<f32> {
+    const DEPTH: f64 = 50.0;
+    let mut filters = vec![0.0; phases * taps];
+    for (phase, filter) in filters.chunks_exact_mut(taps).enumerate() {
+        let offset = phase as f64 / phases as f64 + shift;
+        let fraction = offset - offset.floor();
+        for (tap, slot) in filter.iter_mut().enumerate() {
+            let distance = tap as f64 - before as f64 - offset;
+            let nearest = if distance <= 0.0 {
+                fraction
+            } else {
+                1.0 - fraction
+            };
+            let span = nearest + DEPTH;
+            if distance == 0.0 {
+                *slot = 1.0;
+            } else if fraction > 0.0 && distance.abs() < span - 1e-9 {
+                let sinc = (PI * distance).sin() / (PI * distance);
+                *slot = (sinc * (0.5 + 0.5 * (PI * distance / span).cos())) as f32;
+            }
+        }
+    }
+    filters
+}
+
 /// Taps that are computed side by side.
 pub(super) const TAPS: usize = 16;
 

@@ -1,7 +1,7 @@
 //! Chroma on the CPU: the specification.
 
 use warpsmith_lanes::{Blocks, Task, with_widest};
-use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
+use warpsmith_signal::{FrameQueue, Result, SignalError, SpectrumSettings};
 
 use crate::spectrum::{Density, Stft};
 
@@ -20,12 +20,30 @@ pub struct Chroma {
 impl Chroma {
     /// Filters over the spectra of a signal at `sample_rate`.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
-        Self::with_blocks(settings, sample_rate, Blocks::Wide)
+        Self::tuned(settings, sample_rate, 0.0)
     }
 
-    fn with_blocks(settings: SpectrumSettings, sample_rate: u32, blocks: Blocks) -> Result<Self> {
+    /// The same for music that is tuned `tuning` semitones above A4 = 440 Hz; see
+    /// [`estimate_tuning`](crate::estimate_tuning).
+    pub fn tuned(settings: SpectrumSettings, sample_rate: u32, tuning: f64) -> Result<Self> {
+        Self::with_blocks(settings, sample_rate, tuning, Blocks::Wide)
+    }
+
+    fn with_blocks(
+        settings: SpectrumSettings,
+        sample_rate: u32,
+        tuning: f64,
+        blocks: Blocks,
+    ) -> Result<Self> {
+        if !tuning.is_finite() {
+            return Err(SignalError::parameter(
+                "tuning",
+                tuning,
+                "a number of semitones",
+            ));
+        }
         Ok(Self {
-            filters: filters(sample_rate, settings.transform),
+            filters: filters(sample_rate, settings.transform, tuning),
             stft: Stft::with_blocks(settings, blocks)?,
             power: Vec::new(),
         })
@@ -117,7 +135,7 @@ impl ChromaStream {
             ..settings
         };
         Ok(Self {
-            chroma: Chroma::with_blocks(inner, sample_rate, Blocks::Single)?,
+            chroma: Chroma::with_blocks(inner, sample_rate, 0.0, Blocks::Single)?,
             queue,
         })
     }
@@ -148,16 +166,16 @@ impl ChromaStream {
 
 /// Bells around every octave of a class, as wide as the bins lie apart, each bin's weights scaled to a
 /// unit vector and then by a broad bell around the fifth octave.
-pub(crate) fn filters(sample_rate: u32, transform: usize) -> Vec<f32> {
+pub(crate) fn filters(sample_rate: u32, transform: usize, tuning: f64) -> Vec<f32> {
     let classes = PITCH_CLASSES as f64;
     let bins = transform / 2 + 1;
     let hertz = |bin: usize| f64::from(sample_rate) * bin as f64 / transform as f64;
-    // In semitones over the A of octave 0; bin 0 is put one and a half octaves below bin 1.
+    // In semitones over the A of octave 0 as it is tuned; bin 0 is put one and a half octaves below bin 1.
     let place = |bin: usize| {
         if bin == 0 {
-            classes * ((hertz(1) / 27.5).log2() - 1.5)
+            classes * ((hertz(1) / 27.5).log2() - 1.5) - tuning
         } else {
-            classes * (hertz(bin) / 27.5).log2()
+            classes * (hertz(bin) / 27.5).log2() - tuning
         }
     };
     let mut filters = vec![0.0f32; PITCH_CLASSES * bins];

@@ -36,7 +36,7 @@ impl CudaChroma {
         sample_rate: u32,
         batch: &Batch,
     ) -> Result<Self, WorkloadError> {
-        let by_class = filters(sample_rate, settings.transform);
+        let by_class = filters(sample_rate, settings.transform, 0.0);
         let bins = settings.bins();
         let by_bin: Vec<f32> = (0..by_class.len())
             .map(|at| by_class[at % PITCH_CLASSES * bins + at / PITCH_CLASSES])

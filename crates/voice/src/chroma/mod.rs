@@ -3,8 +3,10 @@
 
 mod cpu;
 mod cuda;
+mod tuning;
 mod workload;
 
 pub use cpu::{Chroma, ChromaStream, PITCH_CLASSES};
 pub use cuda::chroma_on_cuda;
+pub use tuning::estimate_tuning;
 pub(crate) use workload::CHROMA;

@@ -11,13 +11,14 @@ mod swipe;
 mod yin;
 
 pub use autocorrelation::CorrelationWindow;
-pub(crate) use autocorrelation::{Autocorrelation, Placement, WarpMemory, WindowedFrames};
+pub(crate) use autocorrelation::{Autocorrelation, Placement, WarpMemory, WindowedFrames, summit};
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
 pub(crate) use hq::HQ;
 pub use hq::{HqPitch, HqTrack, hq_on_cuda};
+pub(crate) use path::parabola;
 pub(crate) use praat::PRAAT;
-pub use praat::{PraatPitch, PraatSettings, PraatTrack, praat_on_cuda};
+pub use praat::{PraatPitch, PraatSettings, PraatTrack, PrecisePraat, praat_on_cuda};
 pub(crate) use pyin::PYIN;
 pub use pyin::{
     CloseDecision, Decision, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, UndecidedFrame,

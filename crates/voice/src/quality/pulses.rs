@@ -1,147 +1,270 @@
 //! The moments at which the vocal folds close, one to a period: from a first strong peak a search
 //! steps both ways by the period that the pitch track names, to where the sound is most alike.
+//!
+//! The steps are those that Praat's manual gives for *Sound & Pitch: To PointProcess (cc)*. What the manual
+//! leaves open (ends of a search, faint periods) follows from what Praat answers.
 
 use crate::pitch::PraatTrack;
 
 /// Shortest and longest step, over the period of the track.
 const STEPS: (f64, f64) = (0.8, 1.25);
-/// Least likeness of neighbouring periods.
+/// Neighbouring periods that are less alike have no pulse.
 const LEAST_LIKENESS: f64 = 0.3;
+/// The same for one pulse beyond either end of a voiced stretch.
+const LEAST_LIKENESS_BEYOND: f64 = 0.7;
+/// Periods whose loudest sample is below this share of the signal's have no pulse.
+const FAINTEST: f64 = 0.01;
+/// The same beyond the ends of a stretch.
+const FAINTEST_BEYOND: f64 = 0.023_333;
 
 /// Times of the pulses in the voiced stretches of `track`, seconds.
 pub fn find_pulses(signal: &[f32], sample_rate: u32, track: &PraatTrack) -> Vec<f64> {
-    let rate = f64::from(sample_rate);
+    let voice = Voice {
+        signal,
+        rate: f64::from(sample_rate),
+        loudest: signal
+            .iter()
+            .fold(0.0f32, |peak, x| peak.max(x.abs()))
+            .into(),
+        track,
+    };
     let mut pulses = Vec::new();
-    for (start, end) in voiced_stretches(track) {
-        let period = |seconds: f64| rate / f64::from(frequency_at(track, start..end, seconds));
-        let (from, to) = (track.seconds[start] * rate, track.seconds[end - 1] * rate);
+    // The last pulse that was found going to the right: what goes left from the next stretch ends there.
+    let mut last = f64::NEG_INFINITY;
+    for (from, to) in voice.stretches() {
         let middle = f64::midpoint(from, to);
-        let Some(first) = strongest(signal, middle, period(middle / rate)) else {
+        let Some(period) = voice.period(middle) else {
             continue;
         };
+        let first = voice.strongest(middle - period / 2.0, middle + period / 2.0);
         let mut stretch = vec![first];
-        for direction in [-1.0, 1.0] {
-            let mut at = first;
-            while let Some(next) = alike(signal, at, period(at / rate), direction) {
-                if next < from - period(from / rate) / 2.0 || next > to + period(to / rate) / 2.0 {
-                    break;
-                }
-                stretch.push(next);
-                at = next;
+        voice.walk(first, -1.0, |step| {
+            let beyond = step.place < from;
+            if step.counts(beyond, &voice) && step.place - last > STEPS.0 * step.period {
+                stretch.push(step.place);
             }
-        }
-        stretch.sort_unstable_by(f64::total_cmp);
-        pulses.extend(stretch.iter().map(|sample| (sample + 0.5) / rate));
+            beyond
+        });
+        voice.walk(first, 1.0, |step| {
+            let beyond = step.place >= to;
+            if step.counts(beyond, &voice) {
+                stretch.push(step.place);
+                last = step.place;
+            }
+            beyond
+        });
+        pulses.append(&mut stretch);
     }
+    pulses.sort_unstable_by(f64::total_cmp);
     pulses
 }
 
-/// First frame and one past the last of each voiced stretch.
-fn voiced_stretches(track: &PraatTrack) -> Vec<(usize, usize)> {
-    let mut stretches = Vec::new();
-    let mut start = None;
-    for (frame, hz) in track.frequency.iter().chain(&[0.0]).enumerate() {
-        match (start, *hz > 0.0) {
-            (None, true) => start = Some(frame),
-            (Some(from), false) => {
-                stretches.push((from, frame));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    stretches
+/// A signal and its pitch.
+struct Voice<'a> {
+    signal: &'a [f32],
+    rate: f64,
+    /// The largest magnitude.
+    loudest: f64,
+    track: &'a PraatTrack,
 }
 
-/// The track's frequency at a time, between its frames.
-fn frequency_at(track: &PraatTrack, frames: std::ops::Range<usize>, seconds: f64) -> f32 {
-    let times = &track.seconds[frames.clone()];
-    let hertz = &track.frequency[frames];
-    let after = times.partition_point(|time| *time < seconds);
-    if after == 0 {
-        return hertz[0];
-    }
-    if after == times.len() {
-        return hertz[after - 1];
-    }
-    let share = (seconds - times[after - 1]) / (times[after] - times[after - 1]);
-    hertz[after - 1] + (hertz[after] - hertz[after - 1]) * share as f32
+/// The next place of a walk.
+struct Step {
+    /// Seconds.
+    place: f64,
+    /// The period that was expected, seconds.
+    period: f64,
+    /// How much the sound there is like that of the place before; −1 where it is nowhere alike.
+    likeness: f64,
+    /// The largest magnitude around it.
+    loudest: f64,
 }
 
-/// The sample of the largest magnitude within half a period of `near`.
-fn strongest(signal: &[f32], near: f64, period: f64) -> Option<f64> {
-    let low = (near - period / 2.0).max(0.0) as usize;
-    let high = ((near + period / 2.0).max(0.0) as usize).min(signal.len());
-    (low..high)
-        .max_by(|a, b| signal[*a].abs().total_cmp(&signal[*b].abs()))
-        .map(|sample| sample as f64)
-}
-
-/// Where, about a period away, one period of the sound is most like the one around `at`.
-fn alike(signal: &[f32], at: f64, period: f64, direction: f64) -> Option<f64> {
-    let half = (period / 2.0).ceil() as i64;
-    let around = |centre: i64| -> Option<&[f32]> {
-        let low = usize::try_from(centre - half).ok()?;
-        let high = usize::try_from(centre + half + 1).ok()?;
-        signal.get(low..high)
-    };
-    let centre = at.round() as i64;
-    let here = around(centre)?;
-    let likeness = |there: &[f32]| {
-        let (mut cross, mut a, mut b) = (0.0f64, 0.0f64, 0.0f64);
-        for (x, y) in here.iter().zip(there) {
-            let (x, y) = (f64::from(*x), f64::from(*y));
-            cross += x * y;
-            a += x * x;
-            b += y * y;
-        }
-        if a > 0.0 && b > 0.0 {
-            cross / (a * b).sqrt()
+impl Step {
+    /// Whether a pulse is there, inside a voiced stretch or beyond its end.
+    fn counts(&self, beyond: bool, voice: &Voice<'_>) -> bool {
+        if beyond {
+            self.likeness > LEAST_LIKENESS_BEYOND && self.loudest > FAINTEST_BEYOND * voice.loudest
         } else {
-            0.0
-        }
-    };
-    let (low, high) = (
-        (STEPS.0 * period).floor() as i64,
-        (STEPS.1 * period).ceil() as i64,
-    );
-    let at_step = |step: i64| around(centre + direction as i64 * step).map(&likeness);
-    let mut best = (f64::NEG_INFINITY, 0);
-    for step in low..=high {
-        match at_step(step) {
-            Some(value) if value > best.0 => best = (value, step),
-            Some(_) => {}
-            None => break,
+            self.likeness > LEAST_LIKENESS
+                && (self.loudest == 0.0 || self.loudest > FAINTEST * voice.loudest)
         }
     }
-    if best.0 < LEAST_LIKENESS {
-        return None;
+}
+
+impl Voice<'_> {
+    /// Start and end of each voiced stretch, seconds: half a step around its frames.
+    fn stretches(&self) -> Vec<(f64, f64)> {
+        let (track, seconds) = (self.track, self.signal.len() as f64 / self.rate);
+        let mut stretches = Vec::new();
+        let mut start = None;
+        for (frame, hz) in track.frequency.iter().chain(&[0.0]).enumerate() {
+            match (start, *hz > 0.0) {
+                (None, true) => start = Some(frame),
+                (Some(first), false) => {
+                    stretches.push((
+                        (track.seconds[first] - track.step / 2.0).max(0.0),
+                        (track.seconds[frame - 1] + track.step / 2.0).min(seconds),
+                    ));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        stretches
     }
-    // The top of the parabola through the best and its neighbours, and the fraction that rounding
-    // took from the start.
-    let step = match (at_step(best.1 - 1), at_step(best.1 + 1)) {
-        (Some(before), Some(after)) => {
-            let curvature = before + after - 2.0 * best.0;
-            let shift = if curvature < 0.0 {
-                (0.5 * (before - after) / curvature).clamp(-0.5, 0.5)
-            } else {
+
+    /// The period at a time: between two voiced frames, else of the nearest one.
+    fn period(&self, seconds: f64) -> Option<f64> {
+        let place = (seconds - self.track.seconds.first()?) / self.track.step;
+        let at = |frame: f64| {
+            let known = (frame >= 0.0).then(|| self.track.frequency.get(frame as usize));
+            f64::from(known.flatten().copied().unwrap_or(0.0))
+        };
+        let floor = place.floor();
+        let (before, after) = (at(floor), at(floor + 1.0));
+        let hertz = if before > 0.0 && after > 0.0 {
+            before + (after - before) * (place - floor)
+        } else {
+            at((place + 0.5).floor())
+        };
+        (hertz > 0.0).then(|| 1.0 / hertz)
+    }
+
+    /// The time of sample `n`, seconds.
+    fn time(&self, n: f64) -> f64 {
+        (n + 0.5) / self.rate
+    }
+
+    /// The sample at a time, between samples.
+    fn place(&self, seconds: f64) -> f64 {
+        seconds * self.rate - 0.5
+    }
+
+    /// Where between two times the magnitude is largest, between samples unless at an end.
+    fn strongest(&self, from: f64, to: f64) -> f64 {
+        let last = self.signal.len() - 1;
+        let low = (self.place(from).floor().max(0.0) as usize).min(last);
+        let high = (self.place(to).ceil().max(0.0) as usize).min(last);
+        let (mut top, mut bottom) = (low, low);
+        for n in low..=high {
+            if self.signal[n] > self.signal[top] {
+                top = n;
+            }
+            if self.signal[n] < self.signal[bottom] {
+                bottom = n;
+            }
+        }
+        let (best, sign) = if -self.signal[bottom] > self.signal[top] {
+            (bottom, -1.0)
+        } else {
+            (top, 1.0)
+        };
+        let mut place = best as f64;
+        if low < best && best < high {
+            let [before, here, after] =
+                [best - 1, best, best + 1].map(|n| sign * f64::from(self.signal[n]));
+            if here >= before && here >= after {
+                place += vertex(before, here, after).0;
+            }
+        }
+        self.time(place)
+    }
+
+    /// Steps from period to period until `see` says that it is enough or the voice ends.
+    fn walk(&self, from: f64, direction: f64, mut see: impl FnMut(&Step) -> bool) {
+        let mut at = from;
+        while let Some(period) = self.period(at) {
+            let step = self.alike(at, period, direction);
+            let onwards = (step.place - at) * direction > 0.0;
+            if see(&step) || !onwards {
+                break;
+            }
+            at = step.place;
+        }
+    }
+
+    /// Where, about a period away, one period of the sound is most like the one around `at`.
+    fn alike(&self, at: f64, period: f64, direction: f64) -> Step {
+        let round = |place: f64| (place + 0.5).floor() as i64;
+        let left = round(self.place(at - period / 2.0));
+        let length = (round(self.place(at + period / 2.0)) - left + 1).max(1);
+        let here: Vec<f64> = (left..left + length).map(|n| self.sample(n)).collect();
+        let power: f64 = here.iter().map(|x| x * x).sum();
+        let (near, far) = (STEPS.0 * period, STEPS.1 * period);
+        let (low, high) = if direction > 0.0 {
+            (at + near, at + far)
+        } else {
+            (at - far, at - near)
+        };
+        let first = self.place(low - period / 2.0).floor() as i64;
+        let last = self.place(high - period / 2.0).ceil() as i64;
+        let mut best = Step {
+            place: at + direction * period,
+            period,
+            likeness: -1.0,
+            loudest: 0.0,
+        };
+        let around: Vec<f64> = (first..last + length).map(|n| self.sample(n)).collect();
+        // Before the first place nothing is alike; the last one is a neighbour alone.
+        let (mut before, mut middle, mut highest) = (0.0, 0.0, -1.0);
+        for (start, there) in (first..).zip(around.windows(here.len())) {
+            let (mut cross, mut squares, mut loudest) = (0.0f64, 0.0f64, 0.0f64);
+            for (x, y) in here.iter().zip(there) {
+                cross += x * y;
+                squares += y * y;
+                loudest = loudest.max(y.abs());
+            }
+            let after = if cross == 0.0 {
                 0.0
+            } else {
+                cross / (power * squares).sqrt()
             };
-            best.1 as f64 + shift
+            if middle > highest && middle >= before && middle >= after {
+                let (shift, height) = vertex(before, middle, after);
+                highest = middle;
+                best = Step {
+                    place: at + ((start - 1 - left) as f64 + shift) / self.rate,
+                    period,
+                    likeness: height,
+                    loudest,
+                };
+            }
+            (before, middle) = (middle, after);
         }
-        _ => best.1 as f64,
-    };
-    Some(at + direction * step)
+        best
+    }
+
+    fn sample(&self, n: i64) -> f64 {
+        let known = usize::try_from(n).ok().and_then(|n| self.signal.get(n));
+        f64::from(known.copied().unwrap_or(0.0))
+    }
+}
+
+/// Place, from the middle one, and height of the top of a parabola through three values.
+fn vertex(before: f64, here: f64, after: f64) -> (f64, f64) {
+    let curvature = 2.0 * here - before - after;
+    if curvature <= 0.0 {
+        return (0.0, here);
+    }
+    let slope = 0.5 * (after - before);
+    (slope / curvature, here + 0.5 * slope * slope / curvature)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pitch::{PitchRange, PraatPitch, PraatSettings};
+    use crate::pitch::{PitchRange, PraatSettings, PrecisePraat};
+
+    fn pulses_of(signal: &[f32], rate: u32) -> Vec<f64> {
+        let track = PrecisePraat::new(rate, 0.01, PitchRange::VOICE, PraatSettings::default())
+            .unwrap()
+            .track(signal);
+        find_pulses(signal, rate, &track)
+    }
 
     #[test]
     fn a_steady_voice_has_a_pulse_to_every_period() {
-        let rate = 16_000;
         let f0 = 123.4;
         let signal: Vec<f32> = (0..16_000)
             .map(|n| {
@@ -151,13 +274,45 @@ mod tests {
                     .sum::<f64>() as f32
             })
             .collect();
-        let track = PraatPitch::new(rate, 160, PitchRange::VOICE, PraatSettings::default())
-            .unwrap()
-            .track(&signal);
-        let pulses = find_pulses(&signal, rate, &track);
+        let pulses = pulses_of(&signal, 16_000);
         assert!(pulses.len() > 110, "{}", pulses.len());
         for pair in pulses.windows(2) {
             assert!(((pair[1] - pair[0]) * f0 - 1.0).abs() < 0.01, "{pair:?}");
         }
+    }
+
+    #[test]
+    fn pulses_lie_where_they_are_uneven() {
+        // A decaying ring to every pulse, at distances that differ by 2 %.
+        let rate = 44_100;
+        let mut truth = vec![0.05f64];
+        while truth[truth.len() - 1] < 0.45 {
+            let n = truth.len();
+            truth.push(truth[n - 1] + if n % 2 == 0 { 0.0080 } else { 0.008_16 });
+        }
+        let signal: Vec<f32> = (0..22_050)
+            .map(|n| {
+                let seconds = (f64::from(n) + 0.5) / f64::from(rate);
+                let ring = |since: f64| {
+                    (-300.0 * since).exp() * (std::f64::consts::TAU * 700.0 * since).cos()
+                };
+                let heard = truth.iter().filter(|pulse| **pulse <= seconds);
+                heard.map(|pulse| ring(seconds - pulse)).sum::<f64>() as f32 * 0.5
+            })
+            .collect();
+        let pulses = pulses_of(&signal, rate);
+        let distances: Vec<f64> = pulses.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(distances.len() > 40, "{}", distances.len());
+        for pair in distances[2..distances.len() - 2].windows(2) {
+            let difference = (pair[1] - pair[0]).abs();
+            // A pulse begins between two samples, 23 µs apart.
+            assert!((difference - 0.000_16).abs() < 2.3e-5, "{difference}");
+        }
+    }
+
+    #[test]
+    fn silence_and_nothing_have_no_pulses() {
+        assert!(pulses_of(&[0.0; 8000], 16_000).is_empty());
+        assert!(pulses_of(&[], 16_000).is_empty());
     }
 }

@@ -83,6 +83,10 @@ envelope = librosa.onset.onset_strength(y=y, sr=rate, hop_length=hop, n_fft=n_ff
 save("librosa_onset", envelope.astype(np.float32))
 save("librosa_onset_frames", librosa.onset.onset_detect(onset_envelope=envelope, sr=rate, hop_length=hop).astype(np.float32))
 save("librosa_chroma", librosa.feature.chroma_stft(S=power**2, sr=rate, n_fft=n_fft, tuning=0.0).astype(np.float32))
+tuning = librosa.estimate_tuning(S=power**2, sr=rate, n_fft=n_fft, bins_per_octave=12)
+save("librosa_tuning", np.array([tuning], dtype=np.float32))
+tuned = librosa.feature.chroma_stft(S=power**2, sr=rate, n_fft=n_fft)
+save("librosa_tuned_chroma", tuned.astype(np.float32))
 save("librosa_trim", np.array(librosa.effects.trim(y, top_db=30, frame_length=1024, hop_length=256)[1], dtype=np.float32))
 # In f64: librosa adds phases up in the precision of its input, and in f32 that is off by 1e-3 after seconds.
 stretched = librosa.effects.time_stretch(y.astype(np.float64), rate=1.5, n_fft=1024)

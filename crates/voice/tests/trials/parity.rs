@@ -18,7 +18,7 @@ use warpsmith_voice::{
     Chroma, ConstantQ, ConstantQSettings, Derivative, FrameMillis, Framing, Istft, Levels,
     MelFeature, OnsetDetector, Padding, PitchRange, PraatPitch, PraatSettings, Preset, Pyin,
     PyinSettings, Sizes, SpectralContrast, SpectralShape, Stage, Stft, Swipe, WebrtcMode,
-    WebrtcVad, Yin, delta,
+    WebrtcVad, Yin, delta, estimate_tuning,
 };
 
 /// One comparison: the peer's file, and the check.
@@ -150,6 +150,19 @@ const CHECKS: &[Check] = &[
     ("librosa_chroma", |case, peer| {
         let settings = Preset::Librosa.feature(case.rate, case.sizes(), Stage::Mel);
         let ours = Chroma::new(settings.spectrum, case.rate)?.compute(&case.signal)?;
+        close(&ours, peer, 1e-5, Scale::Unit)
+    }),
+    ("librosa_tuning", |case, peer| {
+        let settings = Preset::Librosa.feature(case.rate, case.sizes(), Stage::Mel);
+        let tuning = estimate_tuning(&case.signal, settings.spectrum, case.rate)?;
+        close(&[tuning as f32], peer, 1e-6, Scale::Unit)
+    }),
+    ("librosa_tuned_chroma", |case, peer| {
+        let spectrum = Preset::Librosa
+            .feature(case.rate, case.sizes(), Stage::Mel)
+            .spectrum;
+        let tuning = estimate_tuning(&case.signal, spectrum, case.rate)?;
+        let ours = Chroma::tuned(spectrum, case.rate, tuning)?.compute(&case.signal)?;
         close(&ours, peer, 1e-5, Scale::Unit)
     }),
     ("librosa_trim", |case, peer| {

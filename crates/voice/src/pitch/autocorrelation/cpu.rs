@@ -29,7 +29,10 @@ pub(crate) enum Alignment {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) rate: f64,
+    /// Whole samples between frames.
     pub(crate) hop: usize,
+    /// Seconds between frames: `hop` samples, or nearly so many where a time was given.
+    step: f64,
     /// Half of the window: samples on either side of a frame's centre.
     pub(crate) half: usize,
     /// Seconds that a window stands for.
@@ -80,6 +83,7 @@ impl Placement {
         Ok(Self {
             rate,
             hop,
+            step: hop as f64 / rate,
             half,
             seconds,
             period,
@@ -92,6 +96,28 @@ impl Placement {
     /// The same windows at other places.
     pub(crate) fn aligned(self, alignment: Alignment) -> Self {
         Self { alignment, ..self }
+    }
+
+    /// The same windows, `seconds` apart.
+    pub(crate) fn every(self, seconds: f64) -> Result<Self> {
+        let hop = seconds * self.rate;
+        if !(1.0..1e12).contains(&hop) {
+            return Err(SignalError::parameter(
+                "time step",
+                format!("{seconds} s"),
+                "at least one sample",
+            ));
+        }
+        Ok(Self {
+            hop: hop.round() as usize,
+            step: seconds,
+            ..self
+        })
+    }
+
+    /// Seconds between frames.
+    pub(crate) fn step(&self) -> f64 {
+        self.step
     }
 
     /// Hops from the signal's start to the first centre of a grid whose window lies inside.
@@ -127,16 +153,14 @@ impl Placement {
     }
 
     /// One over the window's own normalised autocorrelation, at the lags that are computed.
-    pub(crate) fn unwindow(&self) -> Vec<f32> {
+    pub(crate) fn unwindow(&self) -> Vec<f64> {
         let window = self.window();
         let at = |lag: usize| -> f64 {
             let pairs = window.iter().zip(&window[lag..]);
             pairs.map(|(a, b)| a * b).sum()
         };
         let whole = at(0);
-        (0..self.reach())
-            .map(|lag| (whole / at(lag)) as f32)
-            .collect()
+        (0..self.reach()).map(|lag| whole / at(lag)).collect()
     }
 
     /// Number of frames of a signal of `samples` samples.
@@ -151,18 +175,17 @@ impl Placement {
         if room < 0.0 || samples < 2 * self.half + 2 {
             0
         } else {
-            (room / (self.hop as f64 / self.rate)).floor() as usize + 1
+            (room / self.step).floor() as usize + 1
         }
     }
 
     /// Time of a frame's centre, seconds.
     pub(crate) fn time(&self, frame: usize, samples: usize) -> f64 {
-        let step = self.hop as f64 / self.rate;
         if self.alignment == Alignment::Grid {
-            return (self.first_hop() + frame) as f64 * step;
+            return (self.first_hop() + frame) as f64 * self.step;
         }
-        let span = (self.frames(samples).max(1) - 1) as f64 * step;
-        (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
+        let span = (self.frames(samples).max(1) - 1) as f64 * self.step;
+        (samples as f64 / self.rate - span) / 2.0 + frame as f64 * self.step
     }
 
     /// Seconds of the first `frames` frames of a signal.
@@ -300,7 +323,7 @@ impl<V: Lanes> Engine<V> {
         let transform_length = smooth_length_at_least(length + reach);
         Self {
             placement,
-            unwindow: placement.unwindow(),
+            unwindow: placement.unwindow().iter().map(|x| *x as f32).collect(),
             window: placement.window().iter().map(|w| *w as f32).collect(),
             transform: RealBlock::new(transform_length),
             bins: vec![[zero; 2]; transform_length / 2 + 1],

@@ -25,11 +25,12 @@ impl WindowedFrames {
             let frames = 0..placement.frames(signal.len());
             starts.extend(frames.map(|frame| first + placement.start(frame, signal.len()) as u64));
         }
+        let unwindow: Vec<f32> = placement.unwindow().iter().map(|x| *x as f32).collect();
         let window: Vec<f32> = placement.window().iter().map(|w| *w as f32).collect();
         Ok(Self {
             starts: gpu.upload(&starts)?,
             window: gpu.upload(&window)?,
-            unwindow: gpu.upload(&placement.unwindow())?,
+            unwindow: gpu.upload(&unwindow)?,
         })
     }
 }

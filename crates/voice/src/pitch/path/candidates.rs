@@ -120,23 +120,20 @@ impl PathCosts {
 
 /// Places and heights of the `count` strongest tops above `least` of a frame's autocorrelation, by
 /// parabolas.
-pub(crate) fn tops(
-    r: &[f32],
+pub(crate) fn tops<T: Copy + Into<f64>>(
+    r: &[T],
     placement: Placement,
     range: PitchRange,
     least: f64,
     octave: f64,
     count: usize,
 ) -> Vec<(f64, f64)> {
-    let least = least as f32;
     let mut found: Vec<(f64, f64)> = Vec::new();
     let last = placement.lags.min(r.len() - 1);
     for lag in 2..last {
-        if r[lag] > least && r[lag] > r[lag - 1] && r[lag] >= r[lag + 1] {
-            found.push(parabola(
-                [r[lag - 1], r[lag], r[lag + 1]].map(f64::from),
-                lag,
-            ));
+        let [before, here, after] = [r[lag - 1], r[lag], r[lag + 1]].map(Into::into);
+        if here > least && here > before && here >= after {
+            found.push(parabola([before, here, after], lag));
         }
     }
     // The preference for high candidates decides which are kept.

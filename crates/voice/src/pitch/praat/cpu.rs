@@ -48,7 +48,7 @@ impl PraatSettings {
     /// What a path pays. Costs are for 10 ms; shorter steps cost more, because they are taken more
     /// often.
     pub(crate) fn costs(&self, placement: Placement, range: PitchRange) -> PathCosts {
-        let correction = 0.01 * placement.rate / placement.hop as f64;
+        let correction = 0.01 / placement.step();
         PathCosts {
             ceiling_hz: range.high_hz,
             octave: self.octave,
@@ -76,6 +76,8 @@ impl Default for PraatSettings {
 /// A track; its frames are those of [`PraatPitch::time`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PraatTrack {
+    /// Seconds between frames.
+    pub step: f64,
     /// Seconds of each frame's centre.
     pub seconds: Vec<f64>,
     /// Frequency, Hz; 0 in unvoiced frames.
@@ -155,23 +157,34 @@ impl PraatPitch {
             candidates.push(found);
         });
         let path = settings.costs(placement, range).best_path(&candidates);
-        let chosen: Vec<Candidate> = path
-            .iter()
-            .zip(&candidates)
-            .map(|(index, candidates)| candidates[*index])
-            .collect();
-        let voiced = |value: f64, candidate: &Candidate| {
-            if candidate.frequency > 0.0 {
-                value as f32
-            } else {
-                0.0
-            }
-        };
-        PraatTrack {
-            seconds: self.placement.times(chosen.len(), signal.len()),
-            frequency: chosen.iter().map(|c| voiced(c.frequency, c)).collect(),
-            strength: chosen.iter().map(|c| voiced(c.strength, c)).collect(),
+        chosen(&candidates, &path, self.placement, signal.len())
+    }
+}
+
+/// The track of a path through the candidates of a signal of so many samples.
+pub(super) fn chosen(
+    candidates: &[Vec<Candidate>],
+    path: &[usize],
+    placement: Placement,
+    samples: usize,
+) -> PraatTrack {
+    let chosen: Vec<Candidate> = path
+        .iter()
+        .zip(candidates)
+        .map(|(index, candidates)| candidates[*index])
+        .collect();
+    let voiced = |value: f64, candidate: &Candidate| {
+        if candidate.frequency > 0.0 {
+            value as f32
+        } else {
+            0.0
         }
+    };
+    PraatTrack {
+        step: placement.step(),
+        seconds: placement.times(chosen.len(), samples),
+        frequency: chosen.iter().map(|c| voiced(c.frequency, c)).collect(),
+        strength: chosen.iter().map(|c| voiced(c.strength, c)).collect(),
     }
 }
 

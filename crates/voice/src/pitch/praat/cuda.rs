@@ -176,6 +176,7 @@ pub fn praat_on_cuda(
         .map(|(frames, signal)| {
             let pairs = &pairs[2 * frames.start..2 * frames.end];
             PraatTrack {
+                step: placement.step(),
                 seconds: placement.times(frames.len(), signal.len()),
                 frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
                 strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),

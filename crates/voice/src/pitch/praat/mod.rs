@@ -5,10 +5,12 @@ mod cpu;
 mod cuda;
 mod levels_cuda;
 mod path_cuda;
+mod precise;
 mod workload;
 
 pub use cpu::{PraatPitch, PraatSettings, PraatTrack};
 pub use cuda::praat_on_cuda;
 pub(crate) use levels_cuda::CudaLevels;
 pub(crate) use path_cuda::{CudaPraatPath, Found, PathTable};
+pub use precise::PrecisePraat;
 pub(crate) use workload::PRAAT;

@@ -1,0 +1,142 @@
+//! How far a recording is from A4 = 440 Hz, as librosa estimates it: the tops of spectra between bins, and
+//! where between two semitones most of the stronger half of them lie.
+
+use warpsmith_signal::{Result, SpectrumSettings};
+
+use crate::spectrum::{Density, Stft};
+
+/// Frequencies that are looked at, Hz.
+const BAND: (f64, f64) = (150.0, 4000.0);
+/// Tops below this share of a frame's largest power do not count.
+const THRESHOLD: f32 = 0.1;
+/// Parts of a semitone that are told apart.
+const PARTS: usize = 100;
+/// Semitones in an octave.
+const SEMITONES: f64 = 12.0;
+
+/// The tuning of `signal` in semitones from A4 = 440 Hz, −0.5 to below 0.5, in hundredths; 0 where nothing has
+/// a pitch.
+pub fn estimate_tuning(
+    signal: &[f32],
+    settings: SpectrumSettings,
+    sample_rate: u32,
+) -> Result<f64> {
+    let mut stft = Stft::new(settings)?;
+    let (bins, frames) = stft.shape(signal.len());
+    stft.check_room(signal.len(), size_of::<f32>())?;
+    let mut power = vec![0.0f32; bins * frames];
+    stft.density(signal, Density::Power, &mut power)?;
+    let hertz = f64::from(sample_rate) / settings.transform as f64;
+    let mut tops = Vec::new();
+    for frame in 0..frames {
+        let column: Vec<f32> = (0..bins).map(|bin| power[bin * frames + frame]).collect();
+        find_tops(&column, hertz, &mut tops);
+    }
+    Ok(most_common(tops))
+}
+
+/// A top of a spectrum.
+struct Top {
+    hertz: f64,
+    power: f32,
+}
+
+fn find_tops(power: &[f32], hertz_per_bin: f64, tops: &mut Vec<Top>) {
+    let largest = power.iter().copied().fold(0.0f32, f32::max);
+    let audible = |bin: usize| {
+        if power[bin] > THRESHOLD * largest {
+            power[bin]
+        } else {
+            0.0
+        }
+    };
+    let high = BAND.1.min(hertz_per_bin * (power.len() - 1) as f64);
+    for bin in 1..power.len().saturating_sub(1) {
+        let hertz = hertz_per_bin * bin as f64;
+        let here = audible(bin);
+        let is_top = here > audible(bin - 1) && here >= audible(bin + 1);
+        if is_top && hertz >= BAND.0 && hertz < high {
+            let slope = 0.5 * (power[bin + 1] - power[bin - 1]);
+            let curvature = power[bin + 1] + power[bin - 1] - 2.0 * power[bin];
+            let shift = if slope.abs() < curvature.abs() {
+                -slope / curvature
+            } else {
+                0.0
+            };
+            tops.push(Top {
+                hertz: hertz_per_bin * (bin as f64 + f64::from(shift)),
+                power: power[bin] + 0.5 * slope * shift,
+            });
+        }
+    }
+}
+
+/// Where between semitones most of the stronger half lie.
+fn most_common(mut tops: Vec<Top>) -> f64 {
+    if tops.is_empty() {
+        return 0.0;
+    }
+    tops.sort_by(|a, b| a.power.total_cmp(&b.power));
+    let count = tops.len();
+    let median = f32::midpoint(tops[(count - 1) / 2].power, tops[count / 2].power);
+    let edge = |part: usize| part as f64 / PARTS as f64 - 0.5;
+    let mut counts = [0usize; PARTS];
+    for top in tops.iter().filter(|top| top.power >= median) {
+        let semitones = SEMITONES * (top.hertz / 27.5).log2();
+        let mut residual = semitones.rem_euclid(1.0);
+        if residual >= 0.5 {
+            residual -= 1.0;
+        }
+        let part = ((residual + 0.5) * PARTS as f64) as usize;
+        // What rounding puts on the wrong side of an edge.
+        let part = match part.min(PARTS - 1) {
+            part if residual < edge(part) => part - 1,
+            part if part + 1 < PARTS && residual >= edge(part + 1) => part + 1,
+            part => part,
+        };
+        counts[part] += 1;
+    }
+    let mut best = 0;
+    for part in 1..PARTS {
+        if counts[part] > counts[best] {
+            best = part;
+        }
+    }
+    edge(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mel::{Preset, Sizes, Stage};
+
+    #[test]
+    fn notes_that_are_off_by_a_share_of_a_semitone_say_so() {
+        let rate = 22_050;
+        let sizes = Sizes {
+            transform: 2048,
+            hop: 512,
+            filters: 80,
+        };
+        let spectrum = Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum;
+        for tuning in [-0.43, -0.2, 0.0, 0.11, 0.37] {
+            let signal: Vec<f32> = (0..2 * rate)
+                .map(|n| {
+                    let seconds = f64::from(n) / f64::from(rate);
+                    [0.0, 4.0, 7.0, 12.0]
+                        .map(|note: f64| {
+                            let hertz = 440.0 * ((note + tuning) / 12.0).exp2();
+                            (std::f64::consts::TAU * hertz * seconds).sin()
+                        })
+                        .iter()
+                        .sum::<f64>() as f32
+                })
+                .collect();
+            let found = estimate_tuning(&signal, spectrum, rate).unwrap();
+            // Between bins a parabola is off by some hundredths of a semitone.
+            assert!((found - tuning).abs() < 0.06, "{tuning}: {found}");
+        }
+        assert_eq!(estimate_tuning(&[], spectrum, rate).unwrap(), 0.0);
+        assert_eq!(estimate_tuning(&[0.0; 9000], spectrum, rate).unwrap(), 0.0);
+    }
+}

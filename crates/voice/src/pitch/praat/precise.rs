@@ -1,0 +1,158 @@
+//! Praat's pitch in double precision, its frames at any distance: for measures that go on from the track,
+//! such as jitter, where a frame that is voiced or not decides. Slower than [`PraatPitch`](super::PraatPitch).
+
+use warpsmith_signal::{PreciseTransform, Result};
+
+use super::cpu::{PraatSettings, PraatTrack, chosen};
+use crate::pitch::autocorrelation::{CorrelationWindow, Placement, summit};
+use crate::pitch::path::{Candidate, candidate, tops};
+use crate::pitch::range::PitchRange;
+
+/// Samples on either side that a top is interpolated with, and for next to perfect periodicity.
+const DEPTHS: (usize, usize) = (70, 700);
+
+/// A planned tracker.
+pub struct PrecisePraat {
+    placement: Placement,
+    range: PitchRange,
+    settings: PraatSettings,
+    window: Vec<f64>,
+    unwindow: Vec<f64>,
+    transform: PreciseTransform,
+}
+
+impl PrecisePraat {
+    /// A tracker for frames `step` seconds apart.
+    pub fn new(
+        sample_rate: u32,
+        step: f64,
+        range: PitchRange,
+        settings: PraatSettings,
+    ) -> Result<Self> {
+        let placement = Placement::under(settings.window, sample_rate, 1, range, settings.periods)?
+            .every(step)?;
+        let length = 2 * placement.half + placement.reach();
+        Ok(Self {
+            placement,
+            range,
+            settings,
+            window: placement.window(),
+            unwindow: placement.unwindow(),
+            transform: PreciseTransform::new(length.next_power_of_two()),
+        })
+    }
+
+    /// The track of `signal`; empty where it is shorter than a window.
+    pub fn track(&self, signal: &[f32]) -> PraatTrack {
+        let mean = signal.iter().map(|x| f64::from(*x)).sum::<f64>() / signal.len().max(1) as f64;
+        let loudest = signal
+            .iter()
+            .fold(0.0f64, |peak, x| peak.max((f64::from(*x) - mean).abs()));
+        let frames = self.placement.frames(signal.len());
+        let candidates: Vec<Vec<Candidate>> = (0..frames)
+            .map(|frame| self.candidates(signal, frame, loudest))
+            .collect();
+        let path = self.settings.costs(self.placement, self.range);
+        chosen(
+            &candidates,
+            &path.best_path(&candidates),
+            self.placement,
+            signal.len(),
+        )
+    }
+
+    fn candidates(&self, signal: &[f32], frame: usize, loudest: f64) -> Vec<Candidate> {
+        let Placement { half, period, .. } = self.placement;
+        let start = self.placement.start(frame, signal.len());
+        let centre = start + half;
+        let around = |before: usize, after: usize| {
+            let end = (centre + after).min(signal.len());
+            signal[centre.saturating_sub(before)..end]
+                .iter()
+                .map(|x| f64::from(*x))
+        };
+        let near = around(period, period);
+        let mean = near.clone().sum::<f64>() / near.len() as f64;
+        let peak =
+            around(period / 2, period / 2 + 1).fold(0.0f64, |peak, x| peak.max((x - mean).abs()));
+        let mut values = vec![0.0; self.transform.length()];
+        let windowed = signal[start..].iter().zip(&self.window);
+        for (slot, (x, weight)) in values.iter_mut().zip(windowed) {
+            *slot = (f64::from(*x) - mean) * weight;
+        }
+        self.transform.forward(&mut values);
+        let ends = [values[0], values[1]].map(|x| x * x);
+        for bin in values.as_chunks_mut::<2>().0 {
+            *bin = [bin[0] * bin[0] + bin[1] * bin[1], 0.0];
+        }
+        values[..2].copy_from_slice(&ends);
+        self.transform.inverse(&mut values);
+        let whole = values[0].max(f64::MIN_POSITIVE);
+        let pairs = values.iter().zip(&self.unwindow);
+        let correlation: Vec<f64> = pairs.map(|(value, scale)| value / whole * scale).collect();
+        let PraatSettings {
+            silence,
+            voicing,
+            octave,
+            ..
+        } = self.settings;
+        let intensity = (peak / loudest.max(f64::MIN_POSITIVE)).min(1.0);
+        let loud = 2.0 - intensity / (silence / (1.0 + voicing));
+        let mut found = vec![Candidate::unvoiced(voicing + loud.max(0.0))];
+        let count = self.settings.candidates.saturating_sub(1);
+        let (placement, range) = (self.placement, self.range);
+        for (near, _) in tops(&correlation, placement, range, 0.5 * voicing, octave, count) {
+            let is_high = near < 1.0 / 0.3;
+            let depth = match self.settings.window {
+                CorrelationWindow::Hann if !is_high => DEPTHS.0,
+                _ => DEPTHS.1,
+            };
+            found.extend(candidate(
+                summit(&correlation, near, depth),
+                placement.rate,
+                range,
+            ));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pitch::PraatPitch;
+
+    #[test]
+    fn tracks_are_those_of_single_precision_where_frames_lie_at_samples() {
+        let signal: Vec<f32> = (0..16_000)
+            .map(|n| {
+                let phase = std::f64::consts::TAU * 147.3 * f64::from(n) / 16_000.0;
+                let voiced = if (4000..12_000).contains(&n) {
+                    0.3
+                } else {
+                    0.0
+                };
+                let harmonics = (1..12).map(|k| (f64::from(k) * phase).sin() / f64::from(k));
+                (voiced * harmonics.sum::<f64>()) as f32
+            })
+            .collect();
+        let settings = PraatSettings::default();
+        let range = PitchRange::VOICE;
+        let precise = PrecisePraat::new(16_000, 0.01, range, settings)
+            .unwrap()
+            .track(&signal);
+        let single = PraatPitch::new(16_000, 160, range, settings)
+            .unwrap()
+            .track(&signal);
+        assert_eq!(precise.seconds, single.seconds);
+        assert!(precise.frequency.iter().filter(|hz| **hz > 0.0).count() > 40);
+        for (a, b) in precise.frequency.iter().zip(&single.frequency) {
+            assert!((a - b).abs() < 0.02, "{a} and {b}");
+        }
+        let tracker = PrecisePraat::new(22_050, 0.01, range, settings).unwrap();
+        let track = tracker.track(&signal);
+        assert!((track.seconds[1] - track.seconds[0] - 0.01).abs() < 1e-12);
+        assert!(tracker.track(&[]).frequency.is_empty());
+        assert!(PrecisePraat::new(16_000, 0.0, range, settings).is_err());
+    }
+}

@@ -1,0 +1,266 @@
+//! Smoothed cepstral peak prominence (CPPS; Hillenbrand and Houde 1996, in the form of Maryn and Weenink
+//! 2015 that Praat computes): how far the peak of the cepstrum at the voice's period stands above the
+//! trend of the cepstrum, dB, the mean over all frames.
+//!
+//! A frame's power cepstrum is the squared Fourier transform of its logarithmic power spectrum. Its trend is
+//! taken off, it is averaged over neighbouring times and quefrencies, and its peak is measured from the
+//! trend of what is left.
+
+mod average;
+mod cepstrogram;
+mod trend;
+
+use warpsmith_signal::Result;
+
+use average::Average;
+use cepstrogram::Cepstrogram;
+pub use trend::Trend;
+
+/// Power that a silent quefrency has in a logarithm.
+const FLOOR: f64 = 1e-30;
+
+/// The choices; the default is Praat's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProminenceSettings {
+    /// Lowest frequency of a voice, Hz; three of its periods are half a window.
+    pub low_hz: f64,
+    /// Seconds between frames.
+    pub step: f64,
+    /// Highest frequency of the spectrum, Hz.
+    pub highest_hz: f64,
+    /// From where on pre-emphasis raises by 6 dB to an octave, Hz.
+    pub emphasis_hz: f64,
+    /// Whether the trend of every frame is taken off before averaging.
+    pub subtract_trend: bool,
+    /// Seconds of neighbouring frames in an average.
+    pub average_seconds: f64,
+    /// Seconds of neighbouring quefrencies in an average.
+    pub average_quefrency: f64,
+    /// Lowest and highest frequency of a peak, Hz.
+    pub peak_hz: (f64, f64),
+    /// Lowest and highest quefrency of the trend, seconds.
+    pub trend_quefrency: (f64, f64),
+    /// The shape of the trend.
+    pub trend: Trend,
+}
+
+impl Default for ProminenceSettings {
+    fn default() -> Self {
+        Self {
+            low_hz: 60.0,
+            step: 0.002,
+            highest_hz: 5000.0,
+            emphasis_hz: 50.0,
+            subtract_trend: true,
+            average_seconds: 0.02,
+            average_quefrency: 0.0005,
+            peak_hz: (60.0, 330.0),
+            trend_quefrency: (0.001, 0.05),
+            trend: Trend::Exponential,
+        }
+    }
+}
+
+/// The smoothed prominence of the cepstral peak of `signal`, dB; `None` where it is shorter than a window
+/// (0.1 s by default).
+pub fn cepstral_prominence(
+    signal: &[f32],
+    sample_rate: u32,
+    settings: ProminenceSettings,
+) -> Result<Option<f64>> {
+    let Some(mut cepstrogram) = Cepstrogram::new(signal, sample_rate, settings)? else {
+        return Ok(None);
+    };
+    let plan = Plan::new(&cepstrogram, settings);
+    let frames = cepstrogram.frames();
+    let over_time = |frame: usize| {
+        let reach = 0.5 * settings.average_seconds / settings.step;
+        // Half a step before the first frame and after the last one belong to them.
+        let room = (-0.5, frames as f64 - 0.5);
+        Average::over(frame as f64, reach, room, frames)
+    };
+    // The frames that averages still need, the first of them frame `kept_from`.
+    let mut kept = std::collections::VecDeque::new();
+    let mut kept_from = 0;
+    let (mut sum, mut mean) = (0.0, vec![0.0; cepstrogram.quefrencies()]);
+    for frame in 0..frames {
+        let average = over_time(frame);
+        while kept_from + kept.len() < average.end() {
+            let mut powers = cepstrogram.frame(kept_from + kept.len());
+            if settings.subtract_trend {
+                plan.subtract_trend(&mut powers);
+            }
+            kept.push_back(powers);
+        }
+        while kept_from < average.first {
+            kept.pop_front();
+            kept_from += 1;
+        }
+        mean.fill(0.0);
+        for (weight, powers) in average.weights.iter().zip(&kept) {
+            for (slot, power) in mean.iter_mut().zip(powers) {
+                *slot += weight * power;
+            }
+        }
+        sum += plan.prominence(&mean);
+    }
+    Ok(Some(sum / frames as f64))
+}
+
+/// What every frame is measured with.
+struct Plan {
+    settings: ProminenceSettings,
+    /// Seconds between quefrencies.
+    quefrency: f64,
+    /// The average around each quefrency.
+    averages: Vec<Average>,
+    /// The abscissae of the trend's quefrencies, the first of them number `trend_from`.
+    abscissae: Vec<f64>,
+    trend_from: usize,
+    /// First and last quefrency of the search.
+    search: (usize, usize),
+}
+
+impl Plan {
+    fn new(cepstrogram: &Cepstrogram, settings: ProminenceSettings) -> Self {
+        let (count, quefrency) = (cepstrogram.quefrencies(), cepstrogram.quefrency());
+        let last = count - 1;
+        let room = (0.0, last as f64);
+        let reach = 0.5 * settings.average_quefrency / quefrency;
+        let averages = (0..count)
+            .map(|n| Average::over(n as f64, reach, room, count))
+            .collect();
+        // A quefrency that rounding puts a hair outside the range belongs to it.
+        let (low, high) = settings.trend_quefrency;
+        let trend_from = ((low / quefrency - 1e-9).ceil().max(1.0) as usize).min(last);
+        let trend_to = ((high / quefrency + 1e-9).floor() as usize).clamp(trend_from, last);
+        let abscissa = |n: usize| settings.trend.abscissa(n as f64 * quefrency);
+        let at = |hertz: f64| 1.0 / hertz / quefrency;
+        Self {
+            settings,
+            quefrency,
+            averages,
+            abscissae: (trend_from..=trend_to).map(abscissa).collect(),
+            trend_from,
+            search: (
+                (at(settings.peak_hz.1).floor() as usize).min(last),
+                (at(settings.peak_hz.0).ceil() as usize).min(last),
+            ),
+        }
+    }
+
+    /// Slope and height of the trend of a frame in decibels.
+    fn line(&self, decibels: &[f64]) -> (f64, f64) {
+        let part = &decibels[self.trend_from..][..self.abscissae.len()];
+        trend::median_line(&self.abscissae, part)
+    }
+
+    /// Takes the trend off; what lies below it is 0 dB.
+    fn subtract_trend(&self, powers: &mut [f64]) {
+        let mut decibels: Vec<f64> = powers.iter().map(|power| decibel(*power)).collect();
+        let (slope, height) = self.line(&decibels);
+        for (n, db) in decibels.iter_mut().enumerate() {
+            let place = match self.settings.trend {
+                // The logarithm has no place for 0.
+                Trend::Exponential if n == 0 => 0.5,
+                _ => n as f64,
+            };
+            let abscissa = self.settings.trend.abscissa(place * self.quefrency);
+            let above = *db - (slope * abscissa + height);
+            *db = above.max(0.0);
+        }
+        for (power, db) in powers.iter_mut().zip(&decibels) {
+            *power = 10f64.powf(db / 10.0) - FLOOR;
+        }
+    }
+
+    /// How far the peak of a frame stands out, dB.
+    fn prominence(&self, powers: &[f64]) -> f64 {
+        let decibels: Vec<f64> = self
+            .averages
+            .iter()
+            .map(|average| decibel(average.of(powers)))
+            .collect();
+        let (slope, height) = self.line(&decibels);
+        let (place, peak) = highest(&decibels, self.search);
+        peak - (slope * self.settings.trend.abscissa(place * self.quefrency) + height)
+    }
+}
+
+fn decibel(power: f64) -> f64 {
+    10.0 * (power + FLOOR).log10()
+}
+
+/// Place and height of the highest of the ends of a search and the tops of parabolas inside it.
+fn highest(values: &[f64], (first, last): (usize, usize)) -> (f64, f64) {
+    let mut best = (first as f64, values[first]);
+    if values[last] > best.1 {
+        best = (last as f64, values[last]);
+    }
+    for n in first + 1..last {
+        let [before, here, after] = [values[n - 1], values[n], values[n + 1]];
+        if here > before && here >= after {
+            let (slope, curvature) = (0.5 * (after - before), 2.0 * here - before - after);
+            let height = here + 0.5 * slope * slope / curvature;
+            if height > best.1 {
+                best = (n as f64 + slope / curvature, height);
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pulses every 80 samples in noise.
+    fn voice(noise: f32) -> Vec<f32> {
+        let mut state = 9u32;
+        (0..8000)
+            .map(|n| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let hiss = (state >> 8) as f32 / 8_388_608.0 - 1.0;
+                let pulse = if n % 80 == 0 { 1.0 } else { 0.0 };
+                pulse * (1.0 - noise) + 0.2 * noise * hiss
+            })
+            .collect()
+    }
+
+    const PRAAT: [(f32, bool, Trend, f64); 6] = [
+        (0.02, true, Trend::Exponential, 28.9177),
+        (0.02, false, Trend::Straight, 29.8823),
+        (0.5, true, Trend::Exponential, 10.5683),
+        (0.5, false, Trend::Straight, 11.5985),
+        (1.0, true, Trend::Exponential, 4.7338),
+        (1.0, false, Trend::Straight, 3.7684),
+    ];
+
+    #[test]
+    fn prominences_are_praats() {
+        // Praat 6.1.38: `To PowerCepstrogram: 60, 0.002, 5000, 50`, then `Get CPPS: subtract, 0.02, 0.0005, 60,
+        // 330, 0.05, "Parabolic", 0.001, 0.05, trend, "Robust slow"` of these voices at 10 kHz.
+        for (noise, subtract_trend, trend, praat) in PRAAT {
+            let settings = ProminenceSettings {
+                subtract_trend,
+                trend,
+                ..ProminenceSettings::default()
+            };
+            let found = cepstral_prominence(&voice(noise), 10_000, settings);
+            let found = found.unwrap().unwrap();
+            assert!(
+                (found - praat).abs() < 0.02,
+                "{noise}, {trend:?}: {found}, Praat {praat}"
+            );
+        }
+    }
+
+    #[test]
+    fn silence_has_none_and_a_short_signal_no_frame() {
+        let prominence =
+            |signal: &[f32]| cepstral_prominence(signal, 16_000, ProminenceSettings::default());
+        assert_eq!(prominence(&[0.0; 8000]).unwrap(), Some(0.0));
+        assert_eq!(prominence(&[0.1; 1500]).unwrap(), None);
+        assert_eq!(prominence(&[]).unwrap(), None);
+    }
+}
