@@ -11,7 +11,9 @@ mod swipe;
 mod yin;
 
 pub use autocorrelation::CorrelationWindow;
-pub(crate) use autocorrelation::{Autocorrelation, Placement, WarpMemory, WindowedFrames, summit};
+pub(crate) use autocorrelation::{
+    Autocorrelation, Placement, WarpMemory, WindowedFrames, first_centre, sample_before, summit,
+};
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
 pub(crate) use hq::HQ;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use warpsmith_signal::{Result, SignalError};
 
-use crate::pitch::{parabola, summit};
+use crate::pitch::{first_centre, parabola, sample_before, summit};
 
 /// What is looked at; the default is Praat's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +78,7 @@ impl Harmonicity {
             return Ok(Self::default());
         }
         let frames = (room / settings.step).floor() as usize + 1;
-        let first = 0.5 * (seconds - (frames - 1) as f64 * settings.step);
+        let first = first_centre(signal.len(), rate, frames, settings.step);
         let seconds: Vec<f64> = (0..frames)
             .map(|frame| first + frame as f64 * settings.step)
             .collect();
@@ -109,7 +109,7 @@ struct Repetition<'a> {
 
 impl Repetition<'_> {
     fn at(&self, seconds: f64) -> Option<f64> {
-        let right = (seconds * self.rate - 0.5).floor() as usize + 1;
+        let right = (sample_before(seconds, self.rate) + 1).max(0) as usize;
         let near = |reach: usize| {
             let end = (right + reach).min(self.signal.len());
             self.signal[right.saturating_sub(reach)..end]
@@ -123,8 +123,8 @@ impl Repetition<'_> {
         }
         let silent = (2.0 - (peak / self.loudest).min(1.0) / self.settings.silence).max(0.0);
         // Half of the longest period and half of what is compared before the centre.
-        let start = (seconds - 1.0 / self.settings.low_hz) * self.rate - 0.5;
-        let start = start.floor().max(0.0) as usize;
+        let start = sample_before(seconds - 1.0 / self.settings.low_hz, self.rate);
+        let start = start.max(0) as usize;
         let length = 2 * self.half;
         let end = (start + 2 * length + 2).min(self.signal.len());
         let samples: Vec<f64> = self.signal[start..end]

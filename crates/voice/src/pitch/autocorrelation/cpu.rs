@@ -184,8 +184,7 @@ impl Placement {
         if self.alignment == Alignment::Grid {
             return (self.first_hop() + frame) as f64 * self.step;
         }
-        let span = (self.frames(samples).max(1) - 1) as f64 * self.step;
-        (samples as f64 / self.rate - span) / 2.0 + frame as f64 * self.step
+        first_centre(samples, self.rate, self.frames(samples), self.step) + frame as f64 * self.step
     }
 
     /// Seconds of the first `frames` frames of a signal.
@@ -203,10 +202,22 @@ impl Placement {
         if self.alignment == Alignment::Grid {
             return (self.first_hop() + frame) * self.hop - self.half;
         }
-        // The sample after the centre; sample n is heard at (n + ½)/rate.
-        let right = (self.time(frame, samples) * self.rate - 0.5).floor() as i64 + 1;
+        // The sample after the centre.
+        let right = sample_before(self.time(frame, samples), self.rate) + 1;
         (right - self.half as i64).clamp(0, (samples - 2 * self.half) as i64) as usize
     }
+}
+
+/// Seconds to the centre of the first of `frames` frames that lie in the middle of a signal. Centres often lie
+/// at samples, and the order of these operations, which is Praat's, decides on which side.
+pub(crate) fn first_centre(samples: usize, rate: f64, frames: usize, step: f64) -> f64 {
+    0.5 * (samples as f64 * (1.0 / rate)) - 0.5 * (frames as f64 * step) + 0.5 * step
+}
+
+/// The last sample that is heard by `seconds`; sample n is heard at (n + ½)/rate. As above the order matters.
+pub(crate) fn sample_before(seconds: f64, rate: f64) -> i64 {
+    let period = 1.0 / rate;
+    ((seconds - 0.5 * period) / period).floor() as i64
 }
 
 /// What a frame looks like to the tracker.

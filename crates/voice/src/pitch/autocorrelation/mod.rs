@@ -11,7 +11,7 @@ mod warp_memory;
 mod windowed_frames;
 
 pub use cpu::CorrelationWindow;
-pub(crate) use cpu::{Alignment, Autocorrelation, Placement};
+pub(crate) use cpu::{Alignment, Autocorrelation, Placement, first_centre, sample_before};
 pub(crate) use sinc_peak::sinc_peak;
 pub(crate) use summit::summit;
 pub(crate) use warp_memory::{WarpMemory, shape_of};

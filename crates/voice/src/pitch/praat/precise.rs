@@ -65,21 +65,18 @@ impl PrecisePraat {
         let Placement { half, period, .. } = self.placement;
         let start = self.placement.start(frame, signal.len());
         let centre = start + half;
-        let around = |before: usize, after: usize| {
-            let end = (centre + after).min(signal.len());
-            signal[centre.saturating_sub(before)..end]
-                .iter()
-                .map(|x| f64::from(*x))
-        };
-        let near = around(period, period);
-        let mean = near.clone().sum::<f64>() / near.len() as f64;
-        let peak =
-            around(period / 2, period / 2 + 1).fold(0.0f64, |peak, x| peak.max((x - mean).abs()));
+        let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
+        let mean = near.iter().map(|x| f64::from(*x)).sum::<f64>() / near.len() as f64;
         let mut values = vec![0.0; self.transform.length()];
         let windowed = signal[start..].iter().zip(&self.window);
         for (slot, (x, weight)) in values.iter_mut().zip(windowed) {
             *slot = (f64::from(*x) - mean) * weight;
         }
+        // How loud it is within half a longest period of the centre, under the window.
+        let reach = (period / 2 + 1).min(half);
+        let peak = values[half - reach..half + reach]
+            .iter()
+            .fold(0.0f64, |peak, x| peak.max(x.abs()));
         self.transform.forward(&mut values);
         let ends = [values[0], values[1]].map(|x| x * x);
         for bin in values.as_chunks_mut::<2>().0 {

@@ -5,6 +5,7 @@ use warpsmith_signal::{BrickWall, PreciseTransform, Result, SignalError};
 
 use super::ProminenceSettings;
 use crate::memory_room::check_room;
+use crate::pitch::first_centre;
 
 /// Power that a silent frequency has in a logarithm.
 const FLOOR: f64 = 1e-300;
@@ -59,7 +60,7 @@ impl Cepstrogram {
         }
         let frames = (room / step).floor() as usize + 1;
         check_room("the frames", frames, size_of::<i64>())?;
-        let first = 0.5 * (seconds - (frames - 1) as f64 * step);
+        let first = first_centre(signal.len(), f64::from(sample_rate), frames, step);
         let starts = (0..frames).map(|frame| {
             let from = first + frame as f64 * step - 0.5 * window_seconds;
             ((from - start) * rate).round() as i64
