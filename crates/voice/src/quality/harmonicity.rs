@@ -132,7 +132,7 @@ impl Repetition<'_> {
             .map(|x| f64::from(*x) - mean)
             .collect();
         let correlation = cross_correlation(&samples, length);
-        let mut tops: Vec<(f64, usize)> = (2..correlation.len().saturating_sub(1))
+        let mut tops: Vec<(f64, usize)> = (2..correlation.len().saturating_sub(1).min(length))
             .filter(|&lag| {
                 let [before, here, after] =
                     [-1, 0, 1].map(|n| correlation[lag.wrapping_add_signed(n)]);
@@ -142,7 +142,7 @@ impl Repetition<'_> {
             .collect();
         tops.sort_by(|a, b| b.0.total_cmp(&a.0));
         tops.truncate(CANDIDATES);
-        // What lies beyond the stretch's own length is searched, and not interpolated with.
+        // Beyond its own length nothing is searched or interpolated with.
         let known = &correlation[..correlation.len().min(length + 1)];
         let mut strength = silent;
         let mut found = None;
