@@ -52,17 +52,17 @@ pub(crate) fn families() -> Vec<Family> {
                 Pass {
                     name: "peak",
                     combine: Combine::Max,
-                    steps: &[("v", "$factor * x")],
+                    steps: &[("v", "x")],
                     after: &[],
                 },
                 Pass {
                     name: "total",
                     combine: Combine::Sum,
-                    steps: &[("v", "exp($factor * x - peak)")],
+                    steps: &[("v", "exp($factor * (x - peak))")],
                     after: &[("total", "log(total)")],
                 },
             ],
-            written: Written::ForElement(&[("v", "$factor * x - peak - total"), ("v", "$f(v)")]),
+            written: Written::ForElement(&[("v", "$factor * (x - peak) - total"), ("v", "$f(v)")]),
             phrasings: &[
                 "The logarithm of the softmax of every row of `x` times $factor, computed stably; then $f.words.",
                 "Let l[j] = $factor * x[i, j] - log(sum over t of exp($factor * x[i, t])). `out[i, j]` is $f.of(l[j]).",
