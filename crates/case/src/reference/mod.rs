@@ -5,6 +5,7 @@ mod answer;
 mod built_in;
 mod look_ahead;
 mod python_function;
+mod python_template;
 mod python_worker;
 mod stored;
 

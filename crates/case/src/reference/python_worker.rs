@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::python_template::PythonCopy;
 use crate::description::Callable;
 
 const SCRIPT: &str = include_str!("worker.py");
@@ -104,13 +105,48 @@ fn what_was_printed(text: &str) -> String {
 
 /// A running Python function.
 pub(crate) struct PythonWorker {
-    child: Child,
-    stdin: ChildStdin,
+    process: Process,
+    stdin: Box<dyn Write + Send>,
     answers: Receiver<std::io::Result<String>>,
     printed: Arc<Mutex<Vec<u8>>>,
     callable: Callable,
     seconds: f64,
     memory: u64,
+}
+
+/// A process that runs a function: started for it, or copied from one that has NumPy already.
+enum Process {
+    Started(Child),
+    Copied(PythonCopy),
+}
+
+impl Process {
+    fn id(&self) -> u32 {
+        match self {
+            Self::Started(child) => child.id(),
+            Self::Copied(copy) => copy.id(),
+        }
+    }
+
+    /// How it ended.
+    fn wait(&mut self) -> String {
+        match self {
+            Self::Started(child) => match child.wait() {
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            },
+            Self::Copied(copy) => copy.wait(),
+        }
+    }
+
+    /// Whether its number may be another's by now.
+    fn was_reaped(&self) -> bool {
+        match self {
+            // Its group may outlive it, and ends with the worker.
+            Self::Started(_) => false,
+            Self::Copied(copy) => copy.was_reaped(),
+        }
+    }
 }
 
 /// The Python that runs references: the variable, the active environment, else `python3`.
@@ -152,28 +188,35 @@ impl PythonWorker {
             python: python.to_string_lossy().into_owned(),
             seen,
         };
-        let mut command = Command::new(&python);
-        command
-            .args(["-u", "-c", SCRIPT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // A group of its own, so that its children end with it.
-            .process_group(0);
-        if let Some(threads) = threads {
-            for library in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
-                if env::var_os(library).is_none() {
-                    command.env(library, threads.to_string());
-                }
+        let (process, stdin, stdout, stderr) = match PythonCopy::take(threads) {
+            Some((copy, talk, printed)) => {
+                let stdin = talk
+                    .try_clone()
+                    .map_err(|error| no_python(error.to_string()))?;
+                (
+                    Process::Copied(copy),
+                    Box::new(stdin) as Box<dyn Write + Send>,
+                    Box::new(talk) as Box<dyn Read + Send>,
+                    Box::new(printed) as Box<dyn Read + Send>,
+                )
             }
-        }
-        let mut child = command
-            .spawn()
-            .map_err(|error| no_python(error.to_string()))?;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(no_python("its streams are missing".into()));
+            None => {
+                let mut child = python_command(&python, threads)
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .map_err(|error| no_python(error.to_string()))?;
+                let (Some(stdin), Some(stdout), Some(stderr)) =
+                    (child.stdin.take(), child.stdout.take(), child.stderr.take())
+                else {
+                    return Err(no_python("its streams are missing".into()));
+                };
+                (
+                    Process::Started(child),
+                    Box::new(stdin) as Box<dyn Write + Send>,
+                    Box::new(stdout) as Box<dyn Read + Send>,
+                    Box::new(stderr) as Box<dyn Read + Send>,
+                )
+            }
         };
         let (send, answers) = channel();
         thread::spawn(move || {
@@ -191,7 +234,7 @@ impl PythonWorker {
         let kept = Arc::clone(&printed);
         thread::spawn(move || keep_the_end(stderr, &kept));
         let mut worker = Self {
-            child,
+            process,
             stdin,
             answers,
             printed,
@@ -231,7 +274,7 @@ impl PythonWorker {
                     seconds: self.seconds,
                 });
             }
-            if resident_bytes(self.child.id()).is_some_and(|bytes| bytes > self.memory) {
+            if resident_bytes(self.process.id()).is_some_and(|bytes| bytes > self.memory) {
                 self.kill();
                 return Err(WorkerError::TooLarge {
                     function: label(&self.callable),
@@ -283,10 +326,7 @@ impl PythonWorker {
 
     fn ended(&mut self) -> WorkerError {
         self.kill();
-        let seen = match self.child.wait() {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        };
+        let seen = self.process.wait();
         WorkerError::Ended {
             function: label(&self.callable),
             seen,
@@ -295,21 +335,41 @@ impl PythonWorker {
     }
 
     fn kill(&mut self) {
-        let group = i32::try_from(self.child.id()).unwrap_or(0);
-        if group > 1 {
-            // SAFETY: a plain system call; the group is that of the child, which has not been waited
-            // for, so that its number is not another's.
+        let group = i32::try_from(self.process.id()).unwrap_or(0);
+        if group > 1 && !self.process.was_reaped() {
+            // SAFETY: a plain system call; the group is that of the process, which has not been waited
+            // for, by us or by the one that it is a copy of, so that its number is not another's.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
-        let _ = self.child.kill();
+        if let Process::Started(child) = &mut self.process {
+            let _ = child.kill();
+        }
     }
 }
 
 impl Drop for PythonWorker {
     fn drop(&mut self) {
         self.kill();
-        let _ = self.child.wait();
+        self.process.wait();
     }
+}
+
+/// Python with the script, in a group of its own, so that its children end with it.
+pub(super) fn python_command(python: &OsString, threads: Option<usize>) -> Command {
+    let mut command = Command::new(python);
+    command
+        .args(["-u", "-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .process_group(0);
+    if let Some(threads) = threads {
+        for library in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
+            if env::var_os(library).is_none() {
+                command.env(library, threads.to_string());
+            }
+        }
+    }
+    command
 }
 
 /// Keeps the last bytes of a stream and drops the rest.

@@ -3,6 +3,9 @@
 Requests come as lines of JSON on standard input; arrays lie as .npy files in a folder that the
 request names. Answers go as lines of JSON to what standard output was at the start; whatever the
 function prints goes to standard error.
+
+With the argument "template" it runs no function: it copies itself for each line that names a socket,
+and the copy, which has NumPy already, takes requests from there.
 """
 
 import functools
@@ -12,6 +15,7 @@ import inspect
 import json
 import os
 import resource
+import socket
 import sys
 import time
 import traceback
@@ -401,4 +405,38 @@ def main():
             answer(error=f"{type(error).__name__}: {error}"[:2000], kind="raised", line=place(error, file))
 
 
+def become_a_worker(path):
+    """Talks through one connection to the socket from now on, and prints into another."""
+    global channel
+    # A group of its own, so that its children end with it.
+    os.setpgid(0, 0)
+    talk, printed = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    talk.connect(path)
+    printed.connect(path)
+    os.dup2(talk.fileno(), 0)
+    os.dup2(printed.fileno(), 1)
+    os.dup2(printed.fileno(), 2)
+    channel = os.fdopen(os.dup(0), "w", encoding="utf-8")
+    # What the template had read ahead is not for this process.
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+
+
+def be_a_template():
+    """Returns in each copy; ends where the standard input does."""
+    answer(ready=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "reap" in request:
+            answer(reaped=os.waitpid(request["reap"], 0)[1])
+            continue
+        copy = os.fork()
+        if copy == 0:
+            become_a_worker(request["socket"])
+            return
+        answer(forked=copy)
+    sys.exit(0)
+
+
+if sys.argv[1:] == ["template"]:
+    be_a_template()
 main()
