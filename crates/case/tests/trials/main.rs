@@ -29,6 +29,11 @@ fn main() -> ExitCode {
             references::clipped_results_leave_the_others_their_rounding,
         ),
         (
+            "a_zero_may_be_what_a_fused_product_leaves",
+            true,
+            references::a_zero_may_be_what_a_fused_product_leaves,
+        ),
+        (
             "a_wrong_kernel_shows_element_values_and_pattern",
             true,
             references::a_wrong_kernel_shows_element_values_and_pattern,

@@ -110,6 +110,36 @@ dim = ["m", "n"]
     assert!(told.is_empty(), "{told:?}");
 }
 
+/// A hundred elements of one array to another: the kernel's line, and the function's.
+fn of_one_array(line: &str, function: &str) -> warpsmith_case::Verification {
+    let kernel = format!(
+        "import warp as wp\n\n@wp.kernel\n\
+        def f(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
+        i = wp.tid()\n    v = x[i]\n    y[i] = {line}\n"
+    );
+    let reference = format!("import numpy as np\n\ndef f(x):\n    return {function}\n");
+    let case = format!(
+        "source = \"f.py\"\nreference = \"reference.py:f\"\n[sizes]\nn = [100]\n\
+        [[arguments]]\nname = \"x\"\ndirection = \"in\"\ntype = \"f32\"\nshape = \"n\"\n\
+        [[arguments]]\nname = \"y\"\ndirection = \"out\"\ntype = \"f32\"\nshape = \"n\"\n\
+        [launch]\ndim = \"n\"\n"
+    );
+    let folder = Folder::new(&[
+        ("f.py", &kernel),
+        ("reference.py", &reference),
+        ("f.toml", &case),
+    ]);
+    verify(&folder.case("f.toml"), 1, 1).unwrap()
+}
+
+pub(crate) fn a_zero_may_be_what_a_fused_product_leaves() {
+    // A fused multiply-add leaves the rounding of one of two equal products.
+    let fused = of_one_array("1.0e-8", "1.5 * x - 1.5 * x");
+    assert!(judge("f", &fused).is_empty(), "{:?}", judge("f", &fused));
+    let wrong = of_one_array("1.0e-5", "1.5 * x - 1.5 * x");
+    assert!(!judge("f", &wrong).is_empty());
+}
+
 pub(crate) fn a_wrong_kernel_shows_element_values_and_pattern() {
     let found =
         with("def scale(x, a):\n    y = a * x + 1\n    y[-1:] = 7\n    return y\n").unwrap();
