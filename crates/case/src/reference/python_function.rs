@@ -24,7 +24,7 @@ pub(crate) enum Detail {
     Float64,
     /// Also how many inputs decide an output.
     Float64AndFanIn,
-    /// Also how far the inputs' last bits move the outputs, which takes seventeen answers more.
+    /// Also how far the inputs' last bits move the outputs, which takes twenty-one answers more.
     Spread,
 }
 

@@ -5,7 +5,7 @@
 //! deterministic, which is no error as long as every run is right.
 //!
 //! The reference answers in the inputs' own type and in float64. How far the inputs' last bits move the
-//! result takes seventeen more answers, so that is asked only where an element is not right without it.
+//! result takes twenty-one more answers, so that is asked only where an element is not right without it.
 
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;

@@ -118,16 +118,27 @@ fn of_one_array(line: &str, function: &str) -> warpsmith_case::Verification {
         i = wp.tid()\n    v = x[i]\n    y[i] = {line}\n"
     );
     let reference = format!("import numpy as np\n\ndef f(x):\n    return {function}\n");
-    let case = format!(
-        "source = \"f.py\"\nreference = \"reference.py:f\"\n[sizes]\nn = [100]\n\
-        [[arguments]]\nname = \"x\"\ndirection = \"in\"\ntype = \"f32\"\nshape = \"n\"\n\
-        [[arguments]]\nname = \"y\"\ndirection = \"out\"\ntype = \"f32\"\nshape = \"n\"\n\
-        [launch]\ndim = \"n\"\n"
-    );
+    let case = r#"source = "f.py"
+reference = "reference.py:f"
+[sizes]
+n = [100]
+[[arguments]]
+name = "x"
+direction = "in"
+type = "f32"
+shape = "n"
+[[arguments]]
+name = "y"
+direction = "out"
+type = "f32"
+shape = "n"
+[launch]
+dim = "n"
+"#;
     let folder = Folder::new(&[
         ("f.py", &kernel),
         ("reference.py", &reference),
-        ("f.toml", &case),
+        ("f.toml", case),
     ]);
     verify(&folder.case("f.toml"), 1, 1).unwrap()
 }
