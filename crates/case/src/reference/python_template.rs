@@ -4,14 +4,16 @@
 //! The first function of a process is started as any other; from the second on there is a template. A copy is
 //! a process of its own, so that no function sees what another one left.
 //!
-//! Invariants: a template ends with this process, because its input does; a copy's number stays taken until it
+//! Invariants: a template ends with this process, because its input does; every answer is awaited for a bounded time; a copy's number stays taken until it
 //! was reaped, which happens after the last signal to it. Where anything fails, Python is started as usual.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,10 +22,13 @@ use serde_json::{Value, json};
 
 use super::python_worker::{python_command, python_program};
 
-/// A copy that has not answered by then never will.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A template that has not answered by then never will; importing NumPy can take long on a slow disk.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is known of starts with so many threads.
+/// A Python, and how many threads its arithmetic may use.
+type Kind = (OsString, Option<usize>);
+
+/// What is known of starts of a kind.
 #[derive(Default)]
 enum Starts {
     #[default]
@@ -37,9 +42,15 @@ enum Starts {
 /// The running template.
 struct Template {
     stdin: ChildStdin,
-    answers: BufReader<ChildStdout>,
-    /// It ends when its input does, and is never waited for.
-    _child: Child,
+    answers: Receiver<String>,
+    child: Child,
+}
+
+impl Drop for Template {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// A process that was copied from a template.
@@ -50,20 +61,21 @@ pub(super) struct PythonCopy {
     ended: Option<String>,
 }
 
-static STARTS: Mutex<BTreeMap<Option<usize>, Starts>> = Mutex::new(BTreeMap::new());
+static STARTS: Mutex<BTreeMap<Kind, Starts>> = Mutex::new(BTreeMap::new());
 
 impl PythonCopy {
     /// A copy, what is said to it and by it, and what it prints; `None` where Python is to be started.
     pub(super) fn take(threads: Option<usize>) -> Option<(Self, UnixStream, UnixStream)> {
+        let kind = (python_program(), threads);
         let template = {
             let mut starts = locked(&STARTS);
-            let known = starts.entry(threads).or_default();
+            let known = starts.entry(kind.clone()).or_default();
             match known {
                 Starts::None => {
                     *known = Starts::One;
                     return None;
                 }
-                Starts::One => match Template::start(threads) {
+                Starts::One => match Template::start(&kind) {
                     Some(template) => {
                         let template = Arc::new(Mutex::new(template));
                         *known = Starts::Template(Arc::clone(&template));
@@ -89,7 +101,7 @@ impl PythonCopy {
                 Some((copy, talk, printed))
             }
             None => {
-                locked(&STARTS).insert(threads, Starts::Failed);
+                locked(&STARTS).insert(kind, Starts::Failed);
                 None
             }
         }
@@ -118,17 +130,25 @@ impl PythonCopy {
 }
 
 impl Template {
-    fn start(threads: Option<usize>) -> Option<Self> {
-        let mut child = python_command(&python_program(), threads)
+    fn start((python, threads): &Kind) -> Option<Self> {
+        let mut child = python_command(python, *threads)
             .arg("template")
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
         let (stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
+        let (send, answers) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
         let mut template = Self {
             stdin,
-            answers: BufReader::new(stdout),
-            _child: child,
+            answers,
+            child,
         };
         template.hear()?["ready"].as_bool()?.then_some(template)
     }
@@ -139,8 +159,7 @@ impl Template {
     }
 
     fn hear(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).ok()?;
+        let line = self.answers.recv_timeout(PATIENCE).ok()?;
         serde_json::from_str(&line).ok()
     }
 
