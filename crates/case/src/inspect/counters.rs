@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpsmith_measure::profile::ncu::Metric;
 
 /// The counters that ncu is told to read.
@@ -87,13 +87,30 @@ const STALLS: &[(&str, &str, &str)] = &[
 ];
 
 /// The counters of one launch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     /// Values in base units, by name.
     pub values: BTreeMap<String, f64>,
 }
 
 impl Counters {
+    /// The counters of each launch, in the order of launching.
+    pub fn of_launches(metrics: &[Metric]) -> Vec<Self> {
+        let mut launches: Vec<(&str, Self)> = Vec::new();
+        for metric in metrics {
+            if launches
+                .last()
+                .is_none_or(|(last, _)| *last != metric.launch)
+            {
+                launches.push((&metric.launch, Self::default()));
+            }
+            if let (Some((_, counters)), Some(value)) = (launches.last_mut(), metric.value) {
+                counters.values.insert(metric.name.clone(), value);
+            }
+        }
+        launches.into_iter().map(|(_, counters)| counters).collect()
+    }
+
     /// The counters of the last launch of a kernel; `None` where it was not counted.
     pub fn of(metrics: &[Metric], is_kernel: impl Fn(&str) -> bool) -> Option<Self> {
         let own = || metrics.iter().filter(|metric| is_kernel(&metric.kernel));
@@ -316,6 +333,16 @@ mod tests {
 "1","42","warpsmith","127.0.0.1","naive(float *, const float *, int, int)","1","7","(256, 1, 1)","(16, 1, 1)","0","9.0","Command line profiler metrics","smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio","inst","54"
 "1","42","warpsmith","127.0.0.1","naive(float *, const float *, int, int)","1","7","(256, 1, 1)","(16, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes.sum","byte","201326592"
 "#;
+
+    #[test]
+    fn each_launch_has_its_own_counters() {
+        let launches = Counters::of_launches(&ncu::read(CSV).unwrap());
+        let durations = launches.iter().map(|one| one.get("gpu__time_duration.sum"));
+        assert_eq!(
+            durations.collect::<Vec<_>>(),
+            [Some(9000.0), Some(412_000.0)]
+        );
+    }
 
     #[test]
     fn sentences_come_in_the_order_of_gain_and_ours_is_not_among_them() {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Family;
 
+use crate::inspect::Counters;
+
 /// What each code about a candidate means.
 pub static FAMILY: Family = Family::new(include_str!("../stories/J.md"));
 
@@ -27,6 +29,9 @@ pub struct Judgement {
     /// Seconds that importing and constructing took; they are not part of the speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_seconds: Option<f64>,
+    /// What limits a kernel, where its launch was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Explanation>,
     /// What kept it in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protection: Protection,
@@ -46,6 +51,7 @@ impl Judgement {
             evidence: Vec::new(),
             calls: 0,
             load_seconds: None,
+            limits: None,
             protection: Protection::new(),
             seed,
             took: 0.0,
@@ -56,6 +62,15 @@ impl Judgement {
     pub fn not_run(id: &str, seed: u64, detail: String) -> Self {
         Self::new(id, seed, Outcome::NotRun { detail })
     }
+}
+
+/// Why a kernel takes as long as it does, by the counters of one launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// What follows from the counters, the largest possible gain first.
+    pub sentences: Vec<String>,
+    /// The counters.
+    pub counters: Counters,
 }
 
 /// What was found.

@@ -39,13 +39,15 @@ const ROUNDS: usize = 15;
 
 /// Judges the kernels of one case, one after the other, in a process that may be lost.
 pub struct KernelBench<'a> {
-    case: &'a Case,
-    device: &'a Device,
-    settings: Settings,
-    choice: Vec<(String, TunableValue)>,
+    pub(super) case: &'a Case,
+    pub(super) device: &'a Device,
+    pub(super) settings: Settings,
+    pub(super) choice: Vec<(String, TunableValue)>,
     seed: u64,
+    /// Whether what is right is timed.
+    is_timed: bool,
     checks: Vec<Input>,
-    timed: Vec<Input>,
+    pub(super) timed: Vec<Input>,
     /// What timed launches get: making it takes longer than judging a kernel on it.
     timed_contents: Vec<(Instance, Contents)>,
     /// With the program of the candidate that was loaded last.
@@ -76,10 +78,43 @@ impl KernelClock {
 
 /// Decides what a launch gets.
 #[derive(Clone)]
-struct Input {
-    size: Scope,
-    seed: u64,
-    round: usize,
+pub(super) struct Input {
+    pub(super) size: Scope,
+    pub(super) seed: u64,
+    pub(super) round: usize,
+}
+
+/// A case whose kernel is a candidate's; its file lies in the folder.
+pub(super) struct OwnCase {
+    pub(super) case: Case,
+    pub(super) language: Language,
+    folder: TempDir,
+}
+
+impl OwnCase {
+    pub(super) fn new(case: &Case, candidate: &Candidate) -> Result<Self, String> {
+        let text = candidate.text()?;
+        let language = candidate.language(&text);
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = folder.path().join(match language {
+            Language::Cuda => "candidate.cu",
+            _ => "candidate.py",
+        });
+        // Our own temporary folder: no user's file.
+        std::fs::write(&path, &text)
+            .map_err(|error| format!("cannot write a candidate's file: {error}"))?;
+        let mut case = case.clone();
+        case.source = match language {
+            Language::Cuda => Source::Cuda(path),
+            _ => Source::Warp(path),
+        };
+        case.kernel = candidate.entry.clone().or(case.kernel);
+        Ok(Self {
+            case,
+            language,
+            folder,
+        })
+    }
 }
 
 /// A candidate that is compiled and loaded; the bench has its program.
@@ -156,6 +191,7 @@ impl<'a> KernelBench<'a> {
             settings,
             choice,
             seed,
+            is_timed: device.cuda().is_some() && !matches!(case.source, Source::Callable(_)),
             checks,
             timed,
             timed_contents: Vec::new(),
@@ -166,6 +202,14 @@ impl<'a> KernelBench<'a> {
         })
     }
 
+    /// The same bench, which does not time what is right.
+    pub fn untimed(self) -> Self {
+        Self {
+            is_timed: false,
+            ..self
+        }
+    }
+
     /// Compiles and loads a candidate, or says what is wrong with it; the first one waits until the reference
     /// has answered.
     pub fn load(
@@ -173,22 +217,11 @@ impl<'a> KernelBench<'a> {
         candidate: &Candidate,
     ) -> Result<Result<LoadedKernel, Judgement>, String> {
         let begun = Instant::now();
-        let text = candidate.text()?;
-        let language = candidate.language(&text);
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let path = folder.path().join(match language {
-            Language::Cuda => "candidate.cu",
-            _ => "candidate.py",
-        });
-        // Our own temporary folder: no user's file.
-        std::fs::write(&path, &text)
-            .map_err(|error| format!("cannot write a candidate's file: {error}"))?;
-        let mut own = self.case.clone();
-        own.source = match language {
-            Language::Cuda => Source::Cuda(path),
-            _ => Source::Warp(path),
-        };
-        own.kernel = candidate.entry.clone().or(own.kernel);
+        let OwnCase {
+            case: own,
+            language,
+            folder,
+        } = OwnCase::new(self.case, candidate)?;
         let mut judgement = Judgement::not_run(&candidate.id, self.seed, String::new());
         judgement.protection.insert(
             "code".into(),
@@ -236,11 +269,12 @@ impl<'a> KernelBench<'a> {
         let expectation =
             Expectation::prepare(self.case, &self.choice, self.device, self.settings)?;
         let mut verifier = Verifier::for_several(self.case, &self.choice, program, expectation);
-        for input in self.checks.iter().chain(&self.timed) {
+        let timed = self.timed.iter().filter(|_| self.is_timed);
+        for input in self.checks.iter().chain(timed) {
             verifier.answer_ahead(&input.size, input.seed, input.round)?;
         }
         self.verifier = Some(verifier);
-        if self.device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_)) {
+        if self.is_timed {
             self.fill_timed_contents()?;
             // A rival that does not compile is an error where it is needed.
             self.rival = Program::prepare(self.case, &self.choice, self.device, self.settings).ok();
@@ -262,10 +296,8 @@ impl<'a> KernelBench<'a> {
     /// Checks a candidate; what is right and can be timed is still to be. An error is the judge's own: its
     /// reference fails, say.
     pub fn check(&mut self, mut loaded: LoadedKernel) -> Result<Stage, String> {
-        let is_timed =
-            self.device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_));
         let checked = match self.examine(&mut loaded.judgement.calls) {
-            Ok(Outcome::Correct { .. }) if is_timed => {
+            Ok(Outcome::Correct { .. }) if self.is_timed => {
                 self.prepare_to_time(&mut loaded).map(|()| None)
             }
             other => other.map(Some),
@@ -470,7 +502,7 @@ impl<'a> KernelBench<'a> {
     }
 }
 
-fn of_workload(error: WorkloadError) -> Fault {
+pub(super) fn of_workload(error: WorkloadError) -> Fault {
     match error {
         WorkloadError::Device(error) => error.into(),
         other => Fault::Unsupported(other.to_string()),

@@ -10,6 +10,7 @@
 mod bank;
 mod candidate;
 mod channel;
+mod counted_launch;
 mod evidence;
 mod fenced_answer;
 mod judgement;
@@ -22,6 +23,6 @@ pub use bank::{Limits, Task};
 pub use candidate::{
     Amount, Candidate, CandidateLaunch, Language, candidates_of_folder, read_candidates,
 };
-pub use judgement::{Cheat, FAMILY, Judgement, Outcome, Protection, Speed};
+pub use judgement::{Cheat, Explanation, FAMILY, Judgement, Outcome, Protection, Speed};
 pub use kernel_candidate::{KernelBench, KernelClock, LoadedKernel, Stage};
 pub use trial::Bench;

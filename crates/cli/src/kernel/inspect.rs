@@ -1,20 +1,21 @@
 //! `warpsmith inspect`: what a user's own kernel costs on each architecture, and what limits it on a GPU.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_case::{
-    COUNTERS, Case, CodeLine, Counters, Scope, Source, StaticCost, TunableValue,
-    known_architectures, read_cuda_source,
+    Case, CodeLine, Counters, Scope, Source, StaticCost, TunableValue, known_architectures,
+    read_cuda_source,
 };
 use warpsmith_device::{DeviceChoice, Nvrtc, cuda_devices};
 use warpsmith_measure::profile::helper_kernels::is_helper;
 use warpsmith_measure::profile::ncu;
 use warpsmith_measure::profile::tool::Tool;
 
+use crate::kernel::nsight_compute;
 use crate::kernel::verify::case::{explain, one_check_command};
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
@@ -144,10 +145,7 @@ fn count(
     symbol: &str,
 ) -> Result<Option<Counters>> {
     let Some(ncu) = Tool::Ncu.find() else {
-        output::note(
-            global,
-            "no counters: `ncu` (Nsight Compute) is not installed",
-        );
+        output::note(global, nsight_compute::NOT_INSTALLED);
         return Ok(None);
     };
     let (place, _) = global.device.resolve()?;
@@ -159,12 +157,9 @@ fn count(
         return Ok(None);
     };
     output::progress(global, "counters");
-    let output = Command::new(ncu)
-        .args(["--csv", "--page=details", "--print-units=base"])
-        // At the clocks that `bench` sees; the default would lower them.
-        .args(["--clock-control=none", "--launch-count=1"])
+    let output = nsight_compute::command(&ncu)
+        .arg("--launch-count=1")
         .args(["--kernel-name-base=mangled", "--kernel-name", symbol])
-        .args(["--metrics", &COUNTERS.join(",")])
         .arg(check.get_program())
         .args(check.get_args())
         .stdin(Stdio::null())
@@ -172,12 +167,8 @@ fn count(
         .context("cannot start `ncu`")?;
     output::progress(global, "");
     let text = String::from_utf8_lossy(&output.stdout);
-    if text.contains("ERR_NVGPUCTRPERM") {
-        output::note(
-            global,
-            "no counters: the driver keeps them from this user (ERR_NVGPUCTRPERM); run as root, or load \
-             the driver with `NVreg_RestrictProfilingToAdminUsers=0`",
-        );
+    if let Some(why) = nsight_compute::refusal(&text) {
+        output::note(global, why);
         return Ok(None);
     }
     let counters = ncu::read(&text)

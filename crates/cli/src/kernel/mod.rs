@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 pub(crate) mod judge;
 pub(crate) mod leak;
 pub(crate) mod new;
+mod nsight_compute;
 pub(crate) mod profile;
 mod python_file;
 pub(crate) mod run;

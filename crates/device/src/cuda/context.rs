@@ -253,6 +253,26 @@ impl CudaDevice {
         &self.context.ledger
     }
 
+    /// Runs `work` to its end under the eyes of a profiler that was told to wait, as
+    /// `ncu --profile-from-start off` does. Without a profiler it only runs.
+    pub fn under_profiler<T, E: From<DeviceError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.synchronize()?;
+        // SAFETY: `synchronize` made a context current.
+        let status = unsafe { (self.context.driver.profiler_start)() };
+        self.context.check(status, "start the profiler")?;
+        let done = work();
+        let waited = self.synchronize();
+        // SAFETY: as above.
+        let status = unsafe { (self.context.driver.profiler_stop)() };
+        let done = done?;
+        waited?;
+        self.context.check(status, "stop the profiler")?;
+        Ok(done)
+    }
+
     /// Waits for everything that was queued on the device.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.context.synchronize()

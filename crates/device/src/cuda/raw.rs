@@ -97,6 +97,8 @@ driver_functions! {
     primary_ctx_retain = "cuDevicePrimaryCtxRetain" (*mut ContextHandle, Ordinal);
     ctx_set_current = "cuCtxSetCurrent" (ContextHandle);
     ctx_synchronize = "cuCtxSynchronize" ();
+    profiler_start = "cuProfilerStart" ();
+    profiler_stop = "cuProfilerStop" ();
     mem_get_info = "cuMemGetInfo_v2" (*mut usize, *mut usize);
     mem_alloc = "cuMemAlloc_v2" (*mut DevicePointer, usize);
     mem_free = "cuMemFree_v2" (DevicePointer);

@@ -283,7 +283,7 @@ impl<'a> Index<'a> {
                     "task": task.id, "family": task.family, "variant": fault.variant,
                     "prompt": task.prompt, "chosen": kernel.source, "rejected": fault.source,
                     "kind": kind, "reason": fault.because,
-                    "shows": shows.as_ref().map(|(_, shows)| shows),
+                    "shows": shows.as_ref().map(|(_, shows)| shows), "limits": null,
                 });
                 self.divided("preferences", task.split, &line)?;
             }
@@ -303,19 +303,15 @@ impl<'a> Index<'a> {
 
     /// The right kernels as answers, and the way from the naive one to the fastest.
     fn add_answers(&mut self, task: &Task, cuda: &[CudaKernel]) -> Result<()> {
-        let speed = |index: &Self, kernel: &CudaKernel| {
-            index
-                .kernels
-                .speed(&format!("{}/{}", task.id, kernel.variant))
-        };
+        let id = |kernel: &CudaKernel| format!("{}/{}", task.id, kernel.variant);
         let mut steps = Vec::new();
         for kernel in cuda {
-            let speed = speed(self, kernel);
+            let speed = self.kernels.speed(&id(kernel));
             self.counts.timed += usize::from(speed.is_some());
             let line = json!({
                 "task": task.id, "family": task.family, "variant": kernel.variant,
                 "technique": kernel.technique, "prompt": task.prompt, "answer": kernel.source,
-                "speed": speed,
+                "speed": speed, "limits": self.limits(&id(kernel)),
             });
             self.divided("instructions", task.split, &line)?;
             steps.push((kernel, speed));
@@ -332,6 +328,7 @@ impl<'a> Index<'a> {
                     "prompt": task.prompt, "chosen": kernel.source, "rejected": naive.source,
                     "kind": "slow", "reason": kernel.technique,
                     "shows": format!("{:.2} times as long ({:.2} to {:.2})", speed.speedup, speed.low, speed.high),
+                    "limits": self.limits(&id(naive)),
                 });
                 self.divided("preferences", task.split, &line)?;
             }
@@ -347,7 +344,7 @@ impl<'a> Index<'a> {
                 .map(|(kernel, speed)| {
                     json!({
                         "variant": kernel.variant, "technique": kernel.technique,
-                        "source": kernel.source, "speed": speed,
+                        "source": kernel.source, "speed": speed, "limits": self.limits(&id(kernel)),
                     })
                 })
                 .collect();
@@ -357,6 +354,11 @@ impl<'a> Index<'a> {
             self.divided("chains", task.split, &line)?;
         }
         Ok(())
+    }
+
+    /// Why a kernel is slow, in sentences; `null` where no counters were read, or it is not slow.
+    fn limits(&self, id: &str) -> Option<&[String]> {
+        Some(&self.kernels.limits(id)?.sentences)
     }
 
     /// The fastest of a task's kernels, where they were timed.
@@ -442,6 +444,7 @@ mod tests {
                 "id": format!("{}/{}", task.id, kernel.variant), "verdict": "correct", "calls": 9, "took": 1.0,
                 "speed": {"speedup": speed, "low": speed * 0.9, "high": speed * 1.1, "seconds": 1e-4,
                     "reference_seconds": speed * 1e-4, "rounds": 20},
+                "limits": (speed < 2.0).then(|| json!({"sentences": ["it waits"], "counters": {"values": {}}})),
             })
             .to_string();
             kernels.push('\n');
@@ -484,6 +487,7 @@ mod tests {
             .collect();
         assert_eq!(slow.len(), 1);
         assert_eq!(slow[0]["chosen"], variants[1].source);
+        assert_eq!(slow[0]["limits"], json!(["it waits"]));
         let chains = divided("chains");
         let chain = chains
             .iter()
@@ -491,5 +495,6 @@ mod tests {
             .unwrap();
         let last = chain["steps"].as_array().unwrap().last().unwrap();
         assert_eq!(last["variant"], variants[1].variant);
+        assert!(last["limits"].is_null());
     }
 }

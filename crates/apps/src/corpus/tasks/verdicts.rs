@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use warpsmith_case::judge::{Judgement, Outcome, Speed};
+use warpsmith_case::judge::{Explanation, Judgement, Outcome, Speed};
 
 /// Verdicts by the candidates' names.
 #[derive(Default)]
-pub(super) struct Verdicts(HashMap<String, Outcome>);
+pub(super) struct Verdicts(HashMap<String, Judgement>);
 
 impl Verdicts {
     /// Reads the verdicts beside `NAME.jsonl`: one file, or one for each share of a judge.
@@ -32,15 +32,20 @@ impl Verdicts {
 
     /// The speed of a kernel that was found correct and timed.
     pub(super) fn speed(&self, id: &str) -> Option<Speed> {
-        match self.0.get(id)? {
+        match &self.0.get(id)?.outcome {
             Outcome::Correct { speed, .. } => *speed,
             _ => None,
         }
     }
 
+    /// What limits a slow kernel by its counters, where they were read.
+    pub(super) fn limits(&self, id: &str) -> Option<&Explanation> {
+        self.0.get(id)?.limits.as_ref()
+    }
+
     /// How a mistake shows: the verdict in a word and what it rests on. `None` where nobody looked.
     pub(super) fn shows(&self, id: &str) -> Option<(&'static str, String)> {
-        match self.0.get(id)? {
+        match &self.0.get(id)?.outcome {
             Outcome::NotRun { .. } => None,
             correct @ Outcome::Correct { .. } => Some((correct.word(), String::new())),
             other => Some((other.word(), other.detail())),
@@ -49,12 +54,12 @@ impl Verdicts {
 }
 
 /// Adds the verdicts of a file; a candidate that was judged again has its last one.
-fn read_file(path: &Path, found: &mut HashMap<String, Outcome>) -> Result<()> {
+fn read_file(path: &Path, found: &mut HashMap<String, Judgement>) -> Result<()> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read `{}`", path.display()))?;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         match serde_json::from_str::<Judgement>(line) {
-            Ok(judgement) => found.insert(judgement.id, judgement.outcome),
+            Ok(judgement) => found.insert(judgement.id.clone(), judgement),
             // A judge that is at work, or was killed, may leave half a line.
             Err(_) if !line.ends_with('\n') => continue,
             Err(error) => bail!(

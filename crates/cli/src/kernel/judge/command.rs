@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use warpsmith_case::judge::{Candidate, Limits, candidates_of_folder, read_candidates};
+use warpsmith_case::judge::{Candidate, Judgement, Limits, candidates_of_folder, read_candidates};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::numbers::{seconds, share};
@@ -17,6 +17,7 @@ use warpsmith_console::output;
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_formats::is_stdout;
 
+use super::counters;
 use super::kernel_worker::work;
 use super::session::{Group, Jobs, Session};
 use super::summary::{Body, describe, findings};
@@ -42,6 +43,7 @@ use super::verdict_file::VerdictFile;
   warpsmith judge candidates.jsonl --case KernelBench/level1/19_ReLU.py --set batch_size=64 --set dim=4096
   warpsmith judge candidates.jsonl --case matmul.toml --forbid numpy.matmul --forbid numpy.dot
   warpsmith judge candidates.jsonl --case softmax.toml --device cuda:1 --shards 1/8
+  warpsmith judge tasks/candidates.jsonl --counters
 
 Exit codes: 0 every candidate is correct, 1 some are not, 3 some could not be run.")]
 pub(crate) struct Judge {
@@ -84,8 +86,17 @@ pub(crate) struct Judge {
     /// Allow compilers and other processes while a candidate loads; the default on a GPU.
     #[arg(long)]
     processes: bool,
+    /// Check kernels and do not time them. Python candidates are timed all the same: timed calls show cheats.
+    #[arg(long, conflicts_with = "counters")]
+    untimed: bool,
+    /// Count the launches of kernels that are right and slow with Nsight Compute (`ncu`), and say in their
+    /// verdicts what limits them.
+    #[arg(long)]
+    counters: bool,
     #[arg(long, hide = true)]
     kernel_worker: bool,
+    #[arg(long, hide = true)]
+    counting_worker: bool,
 }
 
 impl Judge {
@@ -93,7 +104,15 @@ impl Judge {
         if self.kernel_worker {
             return work(global);
         }
+        if self.counting_worker {
+            return counters::work(global, &self.candidates);
+        }
         let path = self.verdicts();
+        if self.counters && is_stdout(&path) {
+            bail!(
+                "`--counters` completes verdicts that are there already: name a file with `--output`"
+            );
+        }
         let global = &output::check_outputs(global, &[("--output", Some(&path))])?;
         let candidates = self.read()?;
         let limits = self.limits(global)?;
@@ -106,17 +125,25 @@ impl Judge {
                 (candidate.id.clone(), key.to_owned())
             })
             .collect();
+        let seed = self.seed.unwrap_or_else(secret);
         let session = Session::new(
             global,
             &limits,
             self.jobs(&limits),
-            self.seed.unwrap_or_else(secret),
+            seed,
             VerdictFile::open(&path, &keys)?,
             candidates.len(),
         );
         session.judge(&groups)?;
+        let mut ended = session.end();
+        if self.counters {
+            let mut keep = |judged: &[Judgement]| VerdictFile::amend(&path, judged);
+            let inputs = (seed, self.limit);
+            let why =
+                counters::explain_slow(global, &groups, inputs, &mut ended.judgements, &mut keep)?;
+            ended.notes.extend(why);
+        }
         output::progress(global, "");
-        let ended = session.end();
         let mut report = output::report("judge", Body::new(&path, &ended));
         report.findings = findings(&ended.judgements);
         output::print(global, &report, describe)?;
@@ -219,6 +246,9 @@ impl Judge {
         let launch = candidate.launch.as_ref();
         launch.map(|one| format!("{one:?}")).hash(&mut hasher);
         (self.seed, &self.numbers, self.memory).hash(&mut hasher);
+        if self.untimed {
+            "untimed".hash(&mut hasher);
+        }
         (self.limit.to_bits(), self.load_limit.to_bits()).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
@@ -258,6 +288,7 @@ impl Judge {
             } else {
                 half
             }),
+            timed: !self.untimed,
         }
     }
 }

@@ -32,6 +32,8 @@ enum Request {
         case: PathBuf,
         seed: u64,
         seconds: f64,
+        /// Whether what is right is timed.
+        timed: bool,
     },
     /// Compile a candidate, which other processes may do at the same time.
     Load(Box<Candidate>),
@@ -60,6 +62,8 @@ pub(super) struct KernelWorker<'a> {
     seed: u64,
     /// Seconds that a launch may take.
     seconds: f64,
+    /// Whether kernels that are right are timed.
+    timed: bool,
     /// Threads that the arithmetic of a reference may use.
     threads: usize,
     /// Whoever may write has the device alone; readers share it.
@@ -95,7 +99,7 @@ impl<'a> KernelWorker<'a> {
     pub(super) fn new(
         global: &'a Global,
         seed: u64,
-        seconds: f64,
+        (seconds, timed): (f64, bool),
         threads: usize,
         device: &'a RwLock<()>,
     ) -> Self {
@@ -103,6 +107,7 @@ impl<'a> KernelWorker<'a> {
             global,
             seed,
             seconds,
+            timed,
             threads,
             device,
             running: None,
@@ -162,6 +167,7 @@ impl<'a> KernelWorker<'a> {
                 case: running.case.clone(),
                 seed: self.seed,
                 seconds: self.seconds,
+                timed: self.timed,
             });
         }
         // A compiler takes its time; a dozen checks have two runs each, and then there is timing.
@@ -237,6 +243,7 @@ pub(super) fn work(global: &Global) -> Result<Outcome> {
             case,
             seed,
             seconds,
+            timed,
         } = serde_json::from_str(&line?)?
         else {
             anyhow::bail!("the first line does not begin");
@@ -247,7 +254,9 @@ pub(super) fn work(global: &Global) -> Result<Outcome> {
         };
         let case = Case::open(&case).map_err(|error| error.to_string());
         let bench = case.as_ref().map_err(Clone::clone).and_then(|case| {
-            KernelBench::new(case, &device, seed, settings).map_err(|fault| fault.to_string())
+            let bench = KernelBench::new(case, &device, seed, settings);
+            let bench = bench.map_err(|fault| fault.to_string())?;
+            Ok(if timed { bench } else { bench.untimed() })
         });
         next = judge_by_one_case(bench, &mut clock, &mut requests)?;
     }

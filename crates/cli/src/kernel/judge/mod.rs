@@ -1,6 +1,7 @@
 //! `warpsmith judge`: candidates that somebody else wrote, each with a verdict.
 
 mod command;
+mod counters;
 mod kernel_worker;
 mod session;
 mod summary;

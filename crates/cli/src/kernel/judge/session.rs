@@ -29,6 +29,8 @@ pub(super) struct Jobs {
     pub(super) programs: usize,
     /// Where a candidate is a kernel.
     pub(super) kernels: usize,
+    /// Whether kernels that are right are timed, one at a time.
+    pub(super) timed: bool,
 }
 
 /// A candidate without a verdict, and what decides it.
@@ -197,7 +199,8 @@ impl<'a> Session<'a> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores / self.jobs.kernels).max(1);
         let seconds = self.limits.call.as_secs_f64();
-        KernelWorker::new(self.global, self.seed, seconds, threads, device)
+        let clock = (seconds, self.jobs.timed);
+        KernelWorker::new(self.global, self.seed, clock, threads, device)
     }
 
     fn judged_kernel(

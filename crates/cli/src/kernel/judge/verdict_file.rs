@@ -84,6 +84,28 @@ impl VerdictFile {
         self.known.get(id)
     }
 
+    /// Writes what limits kernels into their verdicts, which are there already.
+    pub(super) fn amend(path: &Path, judgements: &[Judgement]) -> Result<()> {
+        let explained = judgements.iter().filter(|one| one.limits.is_some());
+        let explained: BTreeMap<&str, &Judgement> =
+            explained.map(|one| (one.id.as_str(), one)).collect();
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let mut amended = String::with_capacity(text.len());
+        for whole in text.split_inclusive('\n') {
+            let line: Option<Line> = serde_json::from_str(whole).ok();
+            let known = |line: &Line| explained.get(line.judgement.id.as_str()).copied();
+            match line.and_then(|line| Some((known(&line)?.clone(), line.key))) {
+                Some((judgement, key)) => {
+                    amended.push_str(&serde_json::to_string(&Line { judgement, key })?);
+                    amended.push('\n');
+                }
+                None => amended.push_str(whole),
+            }
+        }
+        Ok(write_output(path, amended.as_bytes())?)
+    }
+
     /// Appends a verdict.
     pub(super) fn note(&self, judgement: &Judgement, key: &str) -> Result<()> {
         let mut text = serde_json::to_string(&Line {
@@ -108,7 +130,8 @@ impl VerdictFile {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_case::judge::Outcome;
+    use warpsmith_case::Counters;
+    use warpsmith_case::judge::{Explanation, Outcome};
 
     use super::*;
 
@@ -155,6 +178,25 @@ mod tests {
             left.starts_with("{\"id\":\"other\"") && left.lines().count() == 1,
             "{left}"
         );
+    }
+
+    #[test]
+    fn what_limits_a_kernel_comes_to_its_verdict_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("v.jsonl");
+        let wanted = keys(&[("a", "one"), ("b", "two")]);
+        let file = VerdictFile::open(&path, &wanted).unwrap();
+        file.note(&judgement("a"), "one").unwrap();
+        file.note(&judgement("b"), "two").unwrap();
+        let mut explained = judgement("b");
+        explained.limits = Some(Explanation {
+            sentences: vec!["it waits".into()],
+            counters: Counters::default(),
+        });
+        VerdictFile::amend(&path, &[judgement("a"), explained.clone()]).unwrap();
+        let file = VerdictFile::open(&path, &wanted).unwrap();
+        assert_eq!(file.get("a"), Some(&judgement("a")));
+        assert_eq!(file.get("b"), Some(&explained));
     }
 
     #[test]
