@@ -586,6 +586,7 @@ mod tests {
             whole: None,
             plain: None,
             spread: None,
+            in_turn: None,
             fan_in: 1.0,
         };
         let changed = values.iter().map(|value| change(*value));

@@ -243,6 +243,7 @@ fn round(header: &Value, bytes: &[u8], kind: RoundKind, words: String) -> Option
             whole,
             plain,
             spread,
+            in_turn: None,
             fan_in: one["fan_in"].as_f64().unwrap_or(1.0).max(1.0),
         });
         outputs.push(BoundArgument {

@@ -311,6 +311,7 @@ fn truth(output: &Output, terms: usize) -> Truth {
         values,
         whole,
         plain: None,
+        in_turn: None,
         fan_in,
     }
 }

@@ -261,13 +261,14 @@ impl PythonFunction {
             let is_wide = facts["precision"] == "float64";
             if is_wide && detail == Detail::Spread {
                 found.spread = floats(format!("spread{index}.npy"));
+                found.in_turn = floats(format!("in_turn{index}.npy"));
             }
             found.fan_in = facts["fan_in"][index].as_f64().unwrap_or(1.0).max(1.0);
             answers.push(found);
         }
         // A later answer without one of these must not find an older one's.
         for index in 0..count {
-            for kind in ["truth", "plain", "spread"] {
+            for kind in ["truth", "plain", "spread", "in_turn"] {
                 let _ = std::fs::remove_file(self.folder.path().join(format!("{kind}{index}.npy")));
             }
         }

@@ -90,6 +90,7 @@ pub(crate) fn truth(array: &NpyArray, path: &Path) -> Result<Truth, String> {
         whole,
         plain: None,
         spread: None,
+        in_turn: None,
         fan_in: 1.0,
     })
 }

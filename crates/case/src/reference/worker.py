@@ -339,6 +339,45 @@ def moved_by_last_bits(caller, arrays, numbers, wanted, truth):
     return [numpy.where(array == 0, numpy.fmax(one, least), one) for one, array in zip(spread, truth)]
 
 
+class OneAfterTheOther:
+    """While it lasts, NumPy adds float32 numbers one after the other, as a plain loop does, and not in pairs."""
+
+    def __enter__(self):
+        self.ours = {"sum": numpy.sum, "mean": numpy.mean}
+        numpy.sum, numpy.mean = self.sum, self.mean
+
+    def __exit__(self, *_):
+        numpy.sum, numpy.mean = self.ours["sum"], self.ours["mean"]
+
+    def sum(self, values, axis=None, *rest, keepdims=False, **others):
+        known = isinstance(values, numpy.ndarray) and values.dtype == numpy.float32 and values.size
+        if rest or others or not known or not (axis is None or isinstance(axis, int)):
+            return self.ours["sum"](values, axis, *rest, keepdims=keepdims, **others)
+        along = 0 if axis is None else axis
+        if axis is None:
+            shape = (1,) * values.ndim if keepdims else ()
+            values = values.reshape(-1)
+        total = numpy.add.accumulate(values, axis=along)
+        total = numpy.take(total, [-1], axis=along)
+        if axis is None:
+            return total.reshape(shape)
+        return total if keepdims else total.squeeze(along)
+
+    def mean(self, values, axis=None, *rest, **others):
+        known = isinstance(values, numpy.ndarray) and values.dtype == numpy.float32 and values.size
+        if rest or not known or not (axis is None or isinstance(axis, int)) or set(others) - {"keepdims"}:
+            return self.ours["mean"](values, axis, *rest, **others)
+        count = values.size if axis is None else values.shape[axis]
+        return self.sum(values, axis, **others) / numpy.float32(count)
+
+
+def lost_in_turn(caller, arrays, numbers, wanted, truth):
+    """What a plain loop loses where NumPy adds in pairs: equal terms round the same way each time."""
+    with OneAfterTheOther():
+        results = caller.call(arrays, numbers, wanted)
+    return [numpy.abs(one.astype(numpy.float64) - right) for one, right in zip(results, truth)]
+
+
 def solve(caller, request):
     folder = request["folder"]
     wanted = request["outputs"]
@@ -347,7 +386,7 @@ def solve(caller, request):
     native = caller.call(arrays, numbers, wanted)
     facts = {"precision": "native", "fan_in": [1.0] * len(wanted)}
     floats = any(array.dtype.kind == "f" for array in arrays.values())
-    truth, spread = native, None
+    truth, spread, in_turn = native, None, None
     if floats and request["wide"]:
         wider = wide(arrays)
         try:
@@ -361,6 +400,7 @@ def solve(caller, request):
             with numpy.errstate(all="ignore"):
                 if request["spread"]:
                     spread = moved_by_last_bits(caller, arrays, numbers, wanted, truth)
+                    in_turn = lost_in_turn(caller, arrays, numbers, wanted, truth)
                 if request["probe"]:
                     facts["fan_in"] = fan_in(caller, wider, numbers, wanted, truth)
 
@@ -379,6 +419,7 @@ def solve(caller, request):
             save("plain", index, plain)
         if spread is not None:
             save("spread", index, spread[index])
+            save("in_turn", index, in_turn[index])
     return facts
 
 

@@ -74,6 +74,7 @@ pub fn compare_arrays(
         whole,
         plain: truth.plain,
         spread: truth.spread,
+        in_turn: None,
         fan_in: truth.fan_in.max(1.0),
     };
     Ok(judge.compare(&argument, actual, &truth, None))

@@ -2,7 +2,7 @@
 //!
 //! Where the case states no tolerance, what is allowed follows from rounding: the type's own
 //! precision, a random walk over as many terms as decide an element, and how much the exact result
-//! moves when its inputs move by their last bit. So a sum that cancels may be as far off as its terms
+//! moves when its inputs move by their last bit, and what a plain loop loses that adds equal terms. So a sum that cancels may be as far off as its terms
 //! are large, and a copy may not be off at all. Before that movement is known, the error of the same
 //! formula in the inputs' own type stands for it.
 //!
@@ -156,7 +156,14 @@ impl Judge<'_> {
             Some(_) => 0.0,
             None => noise.max(own_noise(scalar, truth, index)),
         };
-        relative * expected + 8.0 * walk * moved + smallest_normal(scalar)
+        // Twice, because the kernel's own terms may round another way.
+        let in_turn = truth.in_turn.as_ref().map_or(0.0, |lost| lost[index]);
+        let in_turn = if in_turn.is_finite() {
+            2.0 * in_turn
+        } else {
+            0.0
+        };
+        relative * expected + 8.0 * walk * moved + in_turn + smallest_normal(scalar)
     }
 
     /// Compares the bytes of an output with the truth; `poison` is what every byte held before.
@@ -407,6 +414,7 @@ mod tests {
             whole: None,
             plain: None,
             spread: None,
+            in_turn: None,
             fan_in: 1.0,
         }
     }

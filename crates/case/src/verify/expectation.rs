@@ -176,6 +176,7 @@ impl Expectation {
             .answer(&wanted.instance, contents, Detail::Spread)?;
         for (truth, measured) in answer.outputs.iter_mut().zip(measured.outputs) {
             truth.spread = measured.spread;
+            truth.in_turn = measured.in_turn;
         }
         Ok(())
     }
@@ -211,6 +212,7 @@ impl Expectation {
             let measured = own.answer(instance, contents, Detail::Spread)?;
             for (truth, measured) in answer.outputs.iter_mut().zip(measured.outputs) {
                 truth.spread = measured.spread;
+                truth.in_turn = measured.in_turn;
             }
         }
         Ok(Some(answer))
@@ -246,6 +248,7 @@ impl Expectation {
                             whole,
                             plain: None,
                             spread: None,
+                            in_turn: None,
                             fan_in: (inputs as f64 / count.max(1) as f64).max(64.0),
                         }
                     })

@@ -24,6 +24,11 @@ fn main() -> ExitCode {
             references::a_numpy_function_in_float64_is_the_truth,
         ),
         (
+            "equal_terms_may_add_up_their_rounding",
+            true,
+            references::equal_terms_may_add_up_their_rounding,
+        ),
+        (
             "clipped_results_leave_the_others_their_rounding",
             true,
             references::clipped_results_leave_the_others_their_rounding,

@@ -59,6 +59,57 @@ pub(crate) fn a_numpy_function_in_float64_is_the_truth() {
     assert!((0.2..5.0).contains(&ratio), "{ratio}");
 }
 
+/// Sums of equal terms, which round the same way each time: what a plain loop loses is no mistake, and more is.
+pub(crate) fn equal_terms_may_add_up_their_rounding() {
+    let kernel = |scale: &str| {
+        format!(
+            "import warp as wp\n\n@wp.kernel\n\
+            def totals(x: wp.array2d(dtype=float), y: wp.array(dtype=float), n: int):\n    \
+            i = wp.tid()\n    s = float(0.0)\n    for j in range(n):\n        \
+            s += wp.clamp(x[i, j], 0.0, 0.1)\n    y[i] = s * {scale}\n"
+        )
+    };
+    let reference = "import numpy as np\n\n\
+        def totals(x):\n    return np.sum(np.clip(x, 0.0, 0.1), axis=1)\n";
+    let case = r#"source = "totals.py"
+reference = "reference.py:totals"
+[sizes]
+m = [7]
+n = [20000]
+[[arguments]]
+name = "x"
+direction = "in"
+type = "f32"
+shape = ["m", "n"]
+fill = { uniform = [1.0, 2.0] }
+[[arguments]]
+name = "y"
+direction = "out"
+type = "f32"
+shape = ["m"]
+[[arguments]]
+name = "n"
+type = "i32"
+value = "n"
+[launch]
+dim = ["m"]
+"#;
+    let told = |scale: &str| {
+        let folder = Folder::new(&[
+            ("totals.py", &kernel(scale)),
+            ("reference.py", reference),
+            ("totals.toml", case),
+        ]);
+        judge(
+            "totals",
+            &verify(&folder.case("totals.toml"), 1, 2).unwrap(),
+        )
+    };
+    let right = told("1.0");
+    assert!(right.is_empty(), "{right:?}");
+    assert!(!told("1.003").is_empty());
+}
+
 /// Products of which nearly all are clipped, off by what the rounding of many terms may amount to.
 pub(crate) fn clipped_results_leave_the_others_their_rounding() {
     let kernel = "import warp as wp\n\n@wp.kernel\n\
