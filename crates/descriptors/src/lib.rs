@@ -1,0 +1,10 @@
+//! What a whole recording is like, computed from the operations of `warpsmith-voice`: tempo and
+//! beats, harmonic and percussive parts, key, speech cut for a recogniser, changes of speaker.
+//!
+//! Every function takes a signal that fits in memory and settings that it checks before it takes any.
+
+pub mod key;
+pub mod rhythm;
+pub mod separation;
+pub mod speech;
+pub mod turns;

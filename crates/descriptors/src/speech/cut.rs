@@ -1,0 +1,260 @@
+//! Segments of speech as a recogniser wants them.
+
+use warpsmith_voice::{Result, Segment, SignalError};
+
+/// Longest time of any setting, seconds.
+const DAY: f64 = 86_400.0;
+/// Seconds of the steps in which a quiet place is looked for.
+const STEP_SECONDS: f64 = 0.01;
+
+/// How segments are cut. The default leaves them as the detector found them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CutSettings {
+    /// Room before and after a segment, seconds; less where a neighbour or the end is nearer.
+    pub pad: f64,
+    /// Segments shorter than this are left out, seconds.
+    pub least_speech: f64,
+    /// Pauses shorter than this do not end a segment, seconds.
+    pub least_pause: f64,
+    /// Longer segments are cut at their quietest places, seconds with the room around; `None` is any
+    /// length.
+    pub longest: Option<f64>,
+}
+
+impl CutSettings {
+    fn checked(&self) -> Result<()> {
+        let times = [
+            ("padding", self.pad),
+            ("shortest speech", self.least_speech),
+            ("shortest pause", self.least_pause),
+        ];
+        for (name, seconds) in times {
+            if !(0.0..=DAY).contains(&seconds) {
+                return Err(SignalError::parameter(
+                    name,
+                    seconds,
+                    "0 to 86400 seconds are possible",
+                ));
+            }
+        }
+        if let Some(longest) = self.longest {
+            // Below this, cuts would be nearer than the steps of the search.
+            let least = (2.0 * self.pad + 10.0 * STEP_SECONDS).max(self.least_speech);
+            if !(longest >= least && longest <= DAY) {
+                return Err(SignalError::parameter(
+                    "longest segment",
+                    longest,
+                    format!(
+                        "{least:.2} to 86400 seconds are possible with this padding and shortest speech"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Joins, drops, cuts and pads segments, which are in order and apart.
+pub fn cut(
+    segments: &[Segment],
+    signal: &[f32],
+    sample_rate: u32,
+    settings: &CutSettings,
+) -> Result<Vec<Segment>> {
+    settings.checked()?;
+    let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        match joined.last_mut() {
+            Some(last) if segment.start - last.end < settings.least_pause => last.end = segment.end,
+            _ => joined.push(*segment),
+        }
+    }
+    joined.retain(|segment| segment.end - segment.start >= settings.least_speech);
+    if let Some(longest) = settings.longest {
+        let room = longest - 2.0 * settings.pad;
+        joined = joined
+            .iter()
+            .flat_map(|segment| pieces(*segment, room, signal, sample_rate))
+            .collect();
+    }
+    let end = signal.len() as f64 / f64::from(sample_rate.max(1));
+    Ok(padded(&joined, settings.pad, end))
+}
+
+/// A segment in pieces of up to `longest` seconds, cut at the quietest place of each piece's second
+/// half.
+fn pieces(segment: Segment, longest: f64, signal: &[f32], sample_rate: u32) -> Vec<Segment> {
+    let mut pieces = Vec::new();
+    let mut rest = segment;
+    while rest.end - rest.start > longest {
+        let at = quietest(
+            signal,
+            sample_rate,
+            rest.start + 0.5 * longest,
+            rest.start + longest,
+        );
+        pieces.push(Segment {
+            start: rest.start,
+            end: at,
+        });
+        rest.start = at;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// The quietest step between two times; the later time where there is none.
+fn quietest(signal: &[f32], sample_rate: u32, from: f64, to: f64) -> f64 {
+    let sample = |seconds: f64| ((seconds * f64::from(sample_rate)) as usize).min(signal.len());
+    let steps = ((to - from) / STEP_SECONDS) as usize;
+    let mut best = (f64::INFINITY, to);
+    for step in 0..steps {
+        let start = from + step as f64 * STEP_SECONDS;
+        // Three steps, so that a zero crossing inside a vowel is not taken for a pause.
+        let heard = &signal[sample(start - STEP_SECONDS)..sample(start + 2.0 * STEP_SECONDS)];
+        let energy: f64 = heard.iter().map(|x| f64::from(*x).powi(2)).sum();
+        if energy < best.0 {
+            best = (energy, start + 0.5 * STEP_SECONDS);
+        }
+    }
+    best.1
+}
+
+/// Segments with room around them: up to the middle between two, and up to the signal's ends.
+fn padded(segments: &[Segment], pad: f64, end: f64) -> Vec<Segment> {
+    let middle = |left: &Segment, right: &Segment| f64::midpoint(left.end, right.start);
+    (0..segments.len())
+        .map(|n| {
+            let here = segments[n];
+            let left = match n.checked_sub(1) {
+                Some(before) => middle(&segments[before], &here),
+                None => 0.0,
+            };
+            let right = match segments.get(n + 1) {
+                Some(next) => middle(&here, next),
+                None => end.max(here.end),
+            };
+            Segment {
+                start: (here.start - pad).max(left),
+                end: (here.end + pad).min(right),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(times: &[(f64, f64)]) -> Vec<Segment> {
+        let segments = times.iter();
+        segments
+            .map(|&(start, end)| Segment { start, end })
+            .collect()
+    }
+
+    #[test]
+    fn short_pauses_join_short_speech_goes_and_room_ends_at_neighbours() {
+        let found = of(&[(0.1, 0.5), (0.6, 1.0), (2.0, 2.05), (3.0, 4.0), (4.3, 5.0)]);
+        let settings = CutSettings {
+            pad: 0.2,
+            least_speech: 0.1,
+            least_pause: 0.2,
+            longest: None,
+        };
+        let kept = cut(&found, &[0.0; 5100], 1000, &settings).unwrap();
+        let expected = of(&[(0.0, 1.2), (2.8, 4.15), (4.15, 5.1)]);
+        for (kept, expected) in kept.iter().zip(&expected) {
+            assert!((kept.start - expected.start).abs() < 1e-9, "{kept:?}");
+            assert!((kept.end - expected.end).abs() < 1e-9, "{kept:?}");
+        }
+        assert_eq!(kept.len(), expected.len());
+        // Nothing set, nothing changed.
+        let same = cut(&found, &[0.0; 5100], 1000, &CutSettings::default()).unwrap();
+        assert_eq!(same, found);
+    }
+
+    #[test]
+    fn long_speech_is_cut_where_it_is_quiet() {
+        let mut signal = vec![0.5f32; 10_000];
+        signal[3400..3460].fill(0.0);
+        signal[7000..7040].fill(0.0);
+        let settings = CutSettings {
+            longest: Some(4.0),
+            ..CutSettings::default()
+        };
+        let kept = cut(&of(&[(0.0, 10.0)]), &signal, 1000, &settings).unwrap();
+        assert_eq!(kept.len(), 3);
+        assert!((3.40..3.46).contains(&kept[0].end), "{kept:?}");
+        assert!((7.00..7.04).contains(&kept[1].end), "{kept:?}");
+    }
+
+    #[test]
+    fn hostile_times_are_refused_by_name() {
+        for bad in [-0.1, f64::NAN, f64::INFINITY, 1e9] {
+            let fine = CutSettings::default();
+            let all = [
+                CutSettings { pad: bad, ..fine },
+                CutSettings {
+                    least_speech: bad,
+                    ..fine
+                },
+                CutSettings {
+                    least_pause: bad,
+                    ..fine
+                },
+                CutSettings {
+                    longest: Some(bad),
+                    ..fine
+                },
+            ];
+            for settings in all {
+                assert!(cut(&[], &[], 16_000, &settings).is_err(), "{settings:?}");
+            }
+        }
+        let tight = CutSettings {
+            pad: 1.0,
+            longest: Some(2.0),
+            ..CutSettings::default()
+        };
+        let said = cut(&[], &[], 16_000, &tight).unwrap_err().to_string();
+        assert!(said.contains("longest segment"), "{said}");
+    }
+
+    proptest! {
+        #[test]
+        fn segments_stay_in_order_apart_inside_and_within_the_longest(
+            lengths in prop::collection::vec((0.01f64..2.0, 0.02f64..8.0), 0..12),
+            pad in 0.0f64..0.5,
+            longest in 1.2f64..5.0,
+            least_pause in 0.0f64..1.0,
+        ) {
+            let mut at = 0.0;
+            let mut found = Vec::new();
+            for (pause, speech) in lengths {
+                found.push(Segment { start: at + pause, end: at + pause + speech });
+                at += pause + speech;
+            }
+            let signal: Vec<f32> = (0..(at * 200.0) as usize + 1)
+                .map(|n| ((n * n) as f32 * 0.13).sin())
+                .collect();
+            let settings = CutSettings { pad, least_pause, longest: Some(longest), least_speech: 0.0 };
+            let kept = cut(&found, &signal, 200, &settings).unwrap();
+            let end = signal.len() as f64 / 200.0;
+            for pair in kept.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].start + 1e-9);
+            }
+            for segment in &kept {
+                prop_assert!(segment.start >= 0.0 && segment.end <= end + 1e-9);
+                prop_assert!(segment.end - segment.start <= longest + 1e-9);
+                prop_assert!(segment.end > segment.start);
+            }
+            // All speech is still there.
+            let covered = |seconds: f64| kept.iter().any(|s| s.start <= seconds && seconds <= s.end);
+            for segment in &found {
+                prop_assert!(covered(f64::midpoint(segment.start, segment.end)));
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Descriptors against the packages whose definitions they follow. `golden/` needs nothing installed;
+//! trials on fresh sounds count as ignored where the peers are missing.
+
+mod music;
+mod npy;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let trials = music::trials();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
