@@ -1,4 +1,4 @@
-//! `warpsmith voice vad` and `segments`: which frames hold speech, and where it starts and ends.
+//! `warpsmith voice vad`: which frames hold speech.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_voice::{
-    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
-    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad, neural_vad_on_cuda,
-    periodicity_vad_on_cuda, segments,
+    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SignalError,
+    SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
+    neural_vad_on_cuda, periodicity_vad_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -23,7 +23,7 @@ use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
 
 /// Seconds between decisions.
-const HOP_SECONDS: f64 = 0.01;
+pub(super) const HOP_SECONDS: f64 = 0.01;
 
 /// How speech is told from the rest.
 #[derive(Args)]
@@ -165,7 +165,7 @@ impl Detector {
     }
 
     /// An error where a GPU was requested that the method does not run on.
-    fn check(&self, global: &Global) -> Result<()> {
+    pub(super) fn check(&self, global: &Global) -> Result<()> {
         if let (DeviceChoice::Cuda(_), false) = (global.device, self.workload().is_some()) {
             bail!(
                 "of the detectors `--method periodicity` and `neural` can run on a GPU; leave `--device` out \
@@ -175,14 +175,14 @@ impl Detector {
         Ok(())
     }
 
-    /// Writes what `sheet` makes of the decisions about every input; of many at a time where they are made on
-    /// a GPU.
-    fn write(
+    /// Writes what `sheet` makes of the decisions about every input, a signal with its rate; of many at a
+    /// time where they are made on a GPU.
+    pub(super) fn write(
         &self,
         global: &Global,
         (input, destination): (&Input, &Destination),
         listener: Option<Listening<'_>>,
-        sheet: impl Fn(&[bool]) -> Sheet,
+        sheet: impl Fn(&[bool], &[f32], u32) -> Result<Sheet, SignalError>,
     ) -> Result<Outcome> {
         if self.method == Method::Neural {
             self.network()?;
@@ -197,10 +197,17 @@ impl Detector {
         }
         .write_sheets(
             global,
-            |signal, rate| Ok(sheet(&self.decide(signal, rate)?)),
+            |signal, rate| Ok(sheet(&self.decide(signal, rate)?, signal, rate)?),
             |gpu, rate, signals| {
                 let decisions = self.on_gpu(gpu, rate, signals)?;
-                Ok(decisions.iter().map(|decisions| sheet(decisions)).collect())
+                let pairs = decisions.iter().zip(signals);
+                pairs
+                    .map(|(decisions, signal)| sheet(decisions, signal, rate))
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| WorkloadError::Failed {
+                        workload: "voice/periodicity",
+                        reason: error.to_string(),
+                    })
             },
         )
     }
@@ -322,7 +329,7 @@ impl Vad {
             global,
             (&self.input, &self.destination),
             listener,
-            decision_sheet,
+            |decisions, _, _| Ok(decision_sheet(decisions)),
         )
     }
 }
@@ -334,34 +341,4 @@ fn decision_sheet(decisions: &[bool]) -> Sheet {
         rows.flat_map(|(frame, speech)| [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))])
             .collect(),
     )
-}
-
-/// List where speech starts and ends.
-#[derive(Args)]
-#[command(after_long_help = "Example:\n  warpsmith voice segments talk.wav --as csv")]
-pub(crate) struct Segments {
-    #[command(flatten)]
-    input: Input,
-    #[command(flatten)]
-    destination: Destination,
-    #[command(flatten)]
-    detector: Detector,
-}
-
-impl Segments {
-    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.detector.check(global)?;
-        let (input, destination) = (&self.input, &self.destination);
-        let sheet = |decisions: &[bool]| {
-            Sheet::new(
-                vec!["start".into(), "end".into()],
-                segments(decisions, HOP_SECONDS)
-                    .iter()
-                    .flat_map(|segment| [segment.start, segment.end])
-                    .collect(),
-            )
-        };
-        self.detector
-            .write(global, (input, destination), None, sheet)
-    }
 }

@@ -17,7 +17,9 @@ mod csv_line;
 mod device;
 mod effect;
 mod feature;
+mod hpss;
 mod input;
+mod key;
 mod live;
 mod loudness;
 mod onsets;
@@ -25,9 +27,13 @@ mod picture;
 mod pitch;
 mod places;
 mod quality;
+mod rhythm;
+mod segment_text;
+mod segments;
 mod sheet;
 mod sound;
 mod sources;
+mod turns;
 mod weights;
 
 /// Analyse and change audio: pitch, speech, features, loudness.
@@ -51,7 +57,8 @@ enum Verb {
     Analyze(analyze::Analyze),
     Pitch(pitch::Pitch),
     Vad(activity::Vad),
-    Segments(activity::Segments),
+    Segments(segments::Segments),
+    Turns(turns::Turns),
     Mel(feature::Mel),
     Mfcc(feature::Mfcc),
     Spectrogram(feature::Spectrogram),
@@ -59,10 +66,15 @@ enum Verb {
     Shape(constant_q::Shape),
     Chroma(chroma::Chroma),
     Onsets(onsets::Onsets),
+    Tempo(rhythm::Tempo),
+    Beats(rhythm::Beats),
+    Tempogram(rhythm::Tempogram),
+    Key(key::Key),
     Loudness(loudness::Loudness),
     Formants(quality::Formants),
     Quality(quality::QualityOf),
     Picture(picture::Picture),
+    Hpss(hpss::Hpss),
     Denoise(effect::Denoise),
     PitchShift(effect::PitchShift),
     Stretch(effect::Stretch),
@@ -99,6 +111,7 @@ impl Voice {
             Verb::Pitch(verb) => verb.run(global),
             Verb::Vad(verb) => verb.run(global),
             Verb::Segments(verb) => verb.run(global),
+            Verb::Turns(verb) => verb.run(global),
             Verb::Mel(verb) => verb.run(global),
             Verb::Mfcc(verb) => verb.run(global),
             Verb::Spectrogram(verb) => verb.run(global),
@@ -106,10 +119,15 @@ impl Voice {
             Verb::Shape(verb) => verb.run(global),
             Verb::Chroma(verb) => verb.run(global),
             Verb::Onsets(verb) => verb.run(global),
+            Verb::Tempo(verb) => verb.run(global),
+            Verb::Beats(verb) => verb.run(global),
+            Verb::Tempogram(verb) => verb.run(global),
+            Verb::Key(verb) => verb.run(global),
             Verb::Loudness(verb) => verb.run(global),
             Verb::Formants(verb) => verb.run(global),
             Verb::Quality(verb) => verb.run(global),
             Verb::Picture(verb) => verb.run(global),
+            Verb::Hpss(verb) => verb.run(global),
             Verb::Denoise(verb) => verb.run(global),
             Verb::PitchShift(verb) => verb.run(global),
             Verb::Stretch(verb) => verb.run(global),

@@ -13,6 +13,7 @@ use super::csv_line::csv_line;
 use super::input::{Input, of_file};
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
 use super::places::{Place, left_to_do, places};
+use super::segment_text::SegmentText;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 
@@ -41,6 +42,9 @@ pub(super) enum Encoding {
     Json,
     /// NumPy's binary matrix, `[frame, column]`, f32.
     Npy,
+    /// Segments for other programs, of verbs that have them.
+    #[value(skip)]
+    Text(SegmentText),
 }
 
 /// Rows of numbers.
@@ -62,11 +66,11 @@ impl Sheet {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns.len())
     }
 
-    fn write(&self, encoding: Encoding, mut out: &mut dyn Write) -> Result<()> {
+    fn write(&self, encoding: Encoding, name: &str, mut out: &mut dyn Write) -> Result<()> {
         match encoding {
             Encoding::Csv => {
                 writeln!(out, "{}", self.columns.join(","))?;
@@ -78,6 +82,7 @@ impl Sheet {
                 serde_json::to_writer(&mut out, &self.json())?;
                 writeln!(out)?;
             }
+            Encoding::Text(text) => out.write_all(text.of(name, self).as_bytes())?,
             Encoding::Npy => {
                 let values: Vec<f32> = self.values.iter().map(|value| *value as f32).collect();
                 let columns = self.columns.len();
@@ -102,6 +107,15 @@ impl Sheet {
 }
 
 impl Destination {
+    /// What a verb with options of its own for this makes of them.
+    pub(super) fn of(encoding: Encoding, output: Option<PathBuf>, resume: bool) -> Self {
+        Self {
+            encoding,
+            output,
+            resume,
+        }
+    }
+
     /// Analyses each input and writes its sheet.
     pub(super) fn each(
         &self,
@@ -179,6 +193,7 @@ impl Destination {
             Encoding::Csv => ".csv",
             Encoding::Json => ".json",
             Encoding::Npy => ".npy",
+            Encoding::Text(text) => text.ending(),
         };
         let rename = |name: &Path| {
             let mut name = name.as_os_str().to_owned();
@@ -217,7 +232,9 @@ impl Destination {
 
     /// Writes the sheet of one of the inputs, where that goes.
     pub(super) fn write(&self, global: &Global, place: &Place, sheet: &Sheet) -> Result<()> {
-        put(place, |out| sheet.write(self.encoding(global), out))
+        let name = place.input.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy();
+        put(place, |out| sheet.write(self.encoding(global), &name, out))
     }
 }
 

@@ -1,0 +1,83 @@
+//! `warpsmith voice hpss`: the harmonic or the percussive part of a recording.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use warpsmith_descriptors::separation::{SplitSettings, split};
+
+use super::input::Input;
+use super::sound::{SoundOutput, by_channel};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+
+/// Keep the tones or the clicks of a recording: harmonic/percussive separation, as librosa does it.
+///
+/// Every channel is split by itself. With margins above 1 a part keeps what is clearly its own; what
+/// belongs to neither is `rest`.
+#[derive(Args)]
+#[command(after_long_help = "Examples:
+  warpsmith voice hpss song.wav --keep harmonic --output tones.wav
+  warpsmith voice hpss song.wav --keep percussive --margin 3 --output drums.wav
+  warpsmith voice hpss album/ --keep harmonic --output tones")]
+pub(crate) struct Hpss {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: SoundOutput,
+    /// The part to write.
+    #[arg(long, value_enum)]
+    keep: Part,
+    /// How many times the other part a part must exceed, from 1 on.
+    #[arg(long, default_value_t = 1.0)]
+    margin: f32,
+    /// Frames and bins of the medians.
+    #[arg(long, default_value_t = SplitSettings::default().harmonic_kernel)]
+    kernel: usize,
+    /// How sharply the masks decide.
+    #[arg(long, default_value_t = SplitSettings::default().power)]
+    power: f32,
+    /// Points of the transform.
+    #[arg(long, default_value_t = SplitSettings::default().transform)]
+    transform: usize,
+    /// Samples between frames.
+    #[arg(long, default_value_t = SplitSettings::default().hop)]
+    hop: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Tones.
+    Harmonic,
+    /// Clicks.
+    Percussive,
+    /// What margins above 1 leave to neither.
+    Rest,
+}
+
+impl Hpss {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let settings = SplitSettings {
+            transform: self.transform,
+            hop: self.hop,
+            harmonic_kernel: self.kernel,
+            percussive_kernel: self.kernel,
+            power: self.power,
+            harmonic_margin: self.margin,
+            percussive_margin: self.margin,
+        };
+        self.output.each(global, &self.input, |audio| {
+            let rate = audio.sample_rate;
+            by_channel(audio, |channel| {
+                let parts = split(channel, rate, &settings)?;
+                Ok(match self.keep {
+                    Part::Harmonic => parts.harmonic,
+                    Part::Percussive => parts.percussive,
+                    Part::Rest => channel
+                        .iter()
+                        .zip(parts.harmonic.iter().zip(&parts.percussive))
+                        .map(|(whole, (harmonic, percussive))| whole - harmonic - percussive)
+                        .collect(),
+                })
+            })
+        })
+    }
+}
