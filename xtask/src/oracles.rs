@@ -1,5 +1,5 @@
 //! What the full tests compare with: Warp and its suite of kernels, the library that opens data sets,
-//! OpenTelemetry's classes, Helm and checkers of schemas, the peers of voice analysis.
+//! openSMILE, OpenTelemetry's classes, Helm and checkers of schemas, the peers of voice analysis.
 //!
 //! Each is made once, below `target/`. Where one cannot be made, the trials that need it count as
 //! ignored.
@@ -14,6 +14,7 @@ use crate::workspace::{self, run};
 const ENVIRONMENTS: &[(&str, &[&str])] = &[
     ("warp", &["warp-lang==1.19.0", "numpy"]),
     ("datasets", &["datasets>=5,<6"]),
+    ("opensmile", &["opensmile==2.6.0"]),
     ("opentelemetry", &["opentelemetry-proto>=1.30,<2"]),
     (
         "kubernetes_validate",

@@ -3,6 +3,7 @@
 //!
 //! Every function takes a signal that fits in memory and settings that it checks before it takes any.
 
+pub mod egemaps;
 pub mod key;
 pub mod rhythm;
 pub mod separation;

@@ -16,6 +16,7 @@ mod constant_q;
 mod csv_line;
 mod device;
 mod effect;
+mod egemaps;
 mod feature;
 mod hpss;
 mod input;
@@ -73,6 +74,7 @@ enum Verb {
     Loudness(loudness::Loudness),
     Formants(quality::Formants),
     Quality(quality::QualityOf),
+    Egemaps(egemaps::Egemaps),
     Picture(picture::Picture),
     Hpss(hpss::Hpss),
     Denoise(effect::Denoise),
@@ -126,6 +128,7 @@ impl Voice {
             Verb::Loudness(verb) => verb.run(global),
             Verb::Formants(verb) => verb.run(global),
             Verb::Quality(verb) => verb.run(global),
+            Verb::Egemaps(verb) => verb.run(global),
             Verb::Picture(verb) => verb.run(global),
             Verb::Hpss(verb) => verb.run(global),
             Verb::Denoise(verb) => verb.run(global),

@@ -74,9 +74,8 @@ impl Sums {
                 let means = self.first[row] * self.first[column] / self.count;
                 let mut value = (self.second[pair] - means) / self.count;
                 pair += 1;
-                for k in 0..column {
-                    value -= factor[row][k] * factor[column][k];
-                }
+                let done = factor[row][..column].iter().zip(&factor[column][..column]);
+                value -= done.map(|(a, b)| a * b).sum::<f64>();
                 if row == column {
                     let root = value.max(FLOOR).sqrt();
                     sum += 2.0 * root.ln();
