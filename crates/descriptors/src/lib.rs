@@ -5,6 +5,7 @@
 
 pub mod egemaps;
 pub mod key;
+pub mod picture;
 pub mod rhythm;
 pub mod separation;
 pub mod speech;

@@ -15,7 +15,6 @@ mod host;
 mod mel;
 mod memory_room;
 mod onset;
-mod picture;
 mod pitch;
 pub mod quality;
 mod resample;
@@ -35,7 +34,6 @@ pub use mel::{
 };
 pub use memory_room::check_room;
 pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda};
-pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
     HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinAudit,

@@ -1,5 +1,0 @@
-//! Pictures of sounds: a spectrogram with its pitch and its stretches of speech.
-
-mod spectrogram;
-
-pub use spectrogram::SpectrogramPicture;
