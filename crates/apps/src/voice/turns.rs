@@ -17,8 +17,9 @@ use warpsmith_console::output::note;
 ///
 /// A simple detector without a network: Gaussians over cepstra and the Bayesian information criterion.
 /// It finds changes and does not know who speaks, so that a voice that comes back is a new turn. It needs
-/// some seconds of each voice; people who talk at once, music and noise mislead it. `bic_gain` says by how
-/// much two voices fit better than one.
+/// some seconds of each voice. In meetings with one far microphone and short turns it is little better than
+/// chance; people who talk at once, music and noise mislead it. `bic_gain` says by how much two voices fit
+/// better than one.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice turns meeting.wav

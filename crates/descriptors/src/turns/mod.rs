@@ -34,8 +34,8 @@ pub struct TurnSettings {
 impl Default for TurnSettings {
     fn default() -> Self {
         Self {
-            penalty: 2.0,
-            window: 3.0,
+            penalty: 1.5,
+            window: 4.0,
             least: 1.0,
         }
     }

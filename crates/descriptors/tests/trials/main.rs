@@ -9,6 +9,7 @@ mod egemaps;
 mod music;
 mod npy;
 mod page;
+mod turns;
 
 use libtest_mimic::Arguments;
 
@@ -16,5 +17,6 @@ fn main() {
     let mut trials = music::trials();
     trials.extend(egemaps::trials());
     trials.extend(page::trials());
+    trials.extend(turns::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
