@@ -16,7 +16,8 @@ use warpsmith_console::table::Table;
 ///
 /// The power of the twelve pitch classes over the whole recording is correlated with what listeners
 /// expect in each of the 24 major and minor keys. One key is reported for a recording: pieces that
-/// change their key get the one that fits best on average.
+/// change their key get the one that fits best on average, and a piece in natural minor is often taken for
+/// its relative major, which has the same notes.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice key song.wav

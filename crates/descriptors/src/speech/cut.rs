@@ -132,7 +132,8 @@ fn padded(segments: &[Segment], pad: f64, end: f64) -> Vec<Segment> {
             };
             let right = match segments.get(n + 1) {
                 Some(next) => middle(&here, next),
-                None => end.max(here.end),
+                // The detector's last frame may reach beyond the recording.
+                None => end,
             };
             Segment {
                 start: (here.start - pad).max(left),
@@ -170,6 +171,9 @@ mod tests {
             assert!((kept.end - expected.end).abs() < 1e-9, "{kept:?}");
         }
         assert_eq!(kept.len(), expected.len());
+        // A frame of the detector that reaches beyond the end does not.
+        let beyond = cut(&of(&[(1.0, 2.01)]), &[0.0; 2000], 1000, &settings).unwrap();
+        assert_eq!(beyond[0].end, 2.0);
         // Nothing set, nothing changed.
         let same = cut(&found, &[0.0; 5100], 1000, &CutSettings::default()).unwrap();
         assert_eq!(same, found);
