@@ -22,6 +22,8 @@ const RANGE: PitchRange = PitchRange {
     low_hz: 55.0,
     high_hz: 1000.0,
 };
+/// How periodic a voiced frame is: more than Praat's 0.45, because openSMILE calls fewer frames voiced.
+const VOICING: f64 = 0.55;
 /// The tone that semitones are counted from, Hz.
 const LOWEST_TONE: f64 = 27.5;
 /// How far from the pitch's period the top of the autocorrelation may be, as a share.
@@ -52,7 +54,11 @@ pub(super) struct Voiced {
 impl Voiced {
     /// Of a signal at [`RATE`].
     pub(super) fn of(signal: &[f32]) -> Result<Self> {
-        let track = PraatPitch::new(RATE, HOP, RANGE, PraatSettings::default())?.track(signal);
+        let settings = PraatSettings {
+            voicing: VOICING,
+            ..PraatSettings::default()
+        };
+        let track = PraatPitch::new(RATE, HOP, RANGE, settings)?.track(signal);
         let pulses = Pulses::of(signal, &track);
         let formants = Formants::of(signal)?;
         let window = gaussian();
