@@ -43,10 +43,10 @@ pub(super) struct Voiced {
     pub(super) jitter: Vec<f64>,
     pub(super) shimmer: Vec<f64>,
     pub(super) harmonicity: Vec<f64>,
-    /// First to second harmonic, and first harmonic to the strongest near the third formant, dB.
+    /// First harmonic above the pitch to the second, and to the strongest one near the third formant, dB.
     pub(super) first_to_second: Vec<f64>,
     pub(super) first_to_third_formant: Vec<f64>,
-    /// Frequency and bandwidth, Hz, and level over the first harmonic, dB; the last of unvoiced frames,
+    /// Frequency and bandwidth, Hz, and level over the pitch, dB; the last of unvoiced frames,
     /// too.
     pub(super) formants: [[Vec<f64>; 3]; FORMANTS],
 }
@@ -88,19 +88,20 @@ impl Voiced {
             contours.jitter.push(jitter);
             contours.shimmer.push(shimmer);
             contours.harmonicity.push(spectrum.harmonicity(&transform));
-            let first = spectrum.level(1);
-            contours.first_to_second.push(first - spectrum.level(2));
+            // openSMILE's H1 is the first harmonic above the pitch; levels of formants are over the pitch.
+            let [pitch, first, second] = [1, 2, 3].map(|number| spectrum.level(number));
+            contours.first_to_second.push(first - second);
             let found = formants.at(start + STEP_SECONDS);
-            let levels = found.map(|[hertz, _]| spectrum.strongest_near(hertz).map(|l| l - first));
+            let levels = found.map(|[hertz, _]| spectrum.strongest_near(hertz));
             contours
                 .first_to_third_formant
-                .push(levels[2].map_or(0.0, |level| -level));
+                .push(levels[2].map_or(0.0, |level| first - level));
             for ((slots, [hertz, width]), level) in
                 contours.formants.iter_mut().zip(found).zip(levels)
             {
                 slots[0].push(hertz);
                 slots[1].push(width);
-                slots[2].push(level.unwrap_or(NO_LEVEL));
+                slots[2].push(level.map_or(NO_LEVEL, |level| level - pitch));
             }
         }
         Ok(contours)

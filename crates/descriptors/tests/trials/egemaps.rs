@@ -83,7 +83,7 @@ fn reason(name: &str) -> &'static str {
     } else if starts("HNR") {
         "same definition, at our pitch"
     } else if starts("logRel") {
-        "largest bin near each harmonic, at our pitch"
+        "same harmonics (H1 is the first above the pitch), at our pitch"
     } else if starts("F") {
         "Burg's formants; levels at our harmonics"
     } else {
