@@ -36,6 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),
+    ("opus-pure", &["warpsmith-signal"]),
     ("parquet", &["warpsmith-corpus"]),
     ("pyo3", &["warpsmith-python"]),
     ("ratatui", &["warpsmith-telemetry"]),

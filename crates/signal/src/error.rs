@@ -68,6 +68,15 @@ impl SignalError {
         ArgumentError::parameter(name, value, reason).into()
     }
 
+    /// Whether a file was audio and is damaged, so that some of it may still be read.
+    pub fn is_of_damage(&self) -> bool {
+        match self {
+            Self::CutShort { .. } => true,
+            Self::Decode { reason, .. } => !reason.starts_with("not a known audio file"),
+            _ => false,
+        }
+    }
+
     /// Checks that a caller's buffer has the planned size.
     pub fn expect_size(what: &'static str, found: usize, expected: usize) -> Result<()> {
         Ok(ArgumentError::expect_size(what, found, expected)?)

@@ -34,6 +34,12 @@ pub(super) const AUDIO: Target = Target {
         "COMM",
         "SSND",
         "\u{1}vorbis",
+        "OpusHead",
+        "OpusTags",
+        "moov",
+        "elst",
+        "iTunSMPB",
+        "A_OPUS",
     ],
 };
 

@@ -39,7 +39,7 @@ mod weights;
 
 /// Analyse and change audio: pitch, speech, features, loudness.
 ///
-/// Reads WAV, RF64, W64, FLAC, MP3, OGG, AIFF, AU, CAF, M4A and raw samples.
+/// Reads WAV, RF64, W64, FLAC, MP3, OGG and Opus, WebM and MKA, AIFF, AU, CAF, M4A and raw samples.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice analyze *.wav

@@ -9,9 +9,9 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use warpsmith_console::inputs;
 
 /// How the names of audio files end.
-const ENDINGS: [&str; 17] = [
-    "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mp3", "mp4", "oga", "ogg", "rf64",
-    "snd", "wav", "wave", "w64",
+const ENDINGS: [&str; 21] = [
+    "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mka", "mkv", "mp3", "mp4", "oga",
+    "ogg", "opus", "rf64", "snd", "wav", "wave", "webm", "w64",
 ];
 
 /// A file to read.

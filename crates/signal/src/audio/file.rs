@@ -1,5 +1,5 @@
-//! Audio in files and pipes: WAV, RF64, Wave64, AIFF, AU, FLAC, MP3, Ogg Vorbis, M4A (AAC and ALAC), CAF and
-//! plain samples, in; WAV out.
+//! Audio in files and pipes: WAV, RF64, Wave64, AIFF, AU, FLAC, MP3, Ogg (Vorbis, Opus, FLAC), WebM and
+//! Matroska, M4A (AAC and ALAC), CAF and plain samples, in; WAV out.
 //!
 //! Invariants: a file that ends before its own header says is an error unless the caller salvages; an
 //! error names the file and how far it was read; channels stay apart until the caller mixes them.
@@ -10,9 +10,11 @@ use std::path::Path;
 
 use warpsmith_formats::wav::{SampleFormat, WavFormat};
 
-use super::decoder::{Ending, Forward, Source, decode, decode_plain};
+use super::decoder::{Ending, decode};
 use super::header::PlainSamples;
 use super::pcm::PcmFormat;
+use super::plain::decode_plain;
+use super::source::{Forward, Source};
 use crate::error::{Result, SignalError};
 
 /// Decoded audio.
@@ -84,6 +86,7 @@ impl Audio {
     ) -> Result<()> {
         let samples = PlainSamples {
             format,
+            start: 0,
             bytes: None,
         };
         decode_plain(name, source, samples, Ending::AsDeclared, see)

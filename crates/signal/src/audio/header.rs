@@ -1,5 +1,5 @@
-//! Headers of files with plain samples that symphonia has no reader for: AU (Sun, NeXT), Wave64 (Sony) and
-//! RF64 (EBU Tech 3306, the WAV of more than 4 GiB).
+//! Headers of files with plain samples: WAV, RF64 (EBU Tech 3306, the WAV of more than 4 GiB), Wave64 (Sony)
+//! and AU (Sun, NeXT).
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -8,6 +8,8 @@ use super::pcm::{PcmCoding, PcmFormat};
 /// Where samples lie in a file. The source stands at the first of them.
 pub(crate) struct PlainSamples {
     pub(crate) format: PcmFormat,
+    /// The byte of the file that they start at.
+    pub(crate) start: u64,
     /// Their bytes, where the header knows.
     pub(crate) bytes: Option<u64>,
 }
@@ -68,7 +70,26 @@ pub(crate) fn plain_samples<R: Read + Seek + ?Sized>(
             b'V',
             b'E',
             ..,
-        ] => to(source, start + 12).and_then(|()| rf64(source)).into(),
+        ] => to(source, start + 12).and_then(|()| riff(source)).into(),
+        // What is coded otherwise is symphonia's, and so is an error.
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'A',
+            b'V',
+            b'E',
+            ..,
+        ] => {
+            let found = to(source, start + 12).and_then(|()| riff(source));
+            found.ok().map(Ok)
+        }
         _ => None,
     };
     match found {
@@ -120,8 +141,10 @@ fn au<R: Read + Seek + ?Sized>(source: &mut R, after_magic: &[u8]) -> Parsed<Pla
         27 => PcmCoding::ALaw,
         other => return Err(format!("coding {other} of AU is not supported")),
     };
-    to(source, u64::from(offset.max(24)))?;
+    let start = u64::from(offset.max(24));
+    to(source, start)?;
     Ok(PlainSamples {
+        start,
         format: checked(PcmFormat {
             coding,
             big_endian: true,
@@ -132,7 +155,7 @@ fn au<R: Read + Seek + ?Sized>(source: &mut R, after_magic: &[u8]) -> Parsed<Pla
     })
 }
 
-fn rf64<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
+fn riff<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
     let (mut format, mut whole) = (None, None);
     for _ in 0..MOST_CHUNKS {
         let [a, b, c, d, size @ ..]: [u8; 8] = exactly(source)?;
@@ -150,7 +173,11 @@ fn rf64<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
                     u32::MAX => whole,
                     size => Some(u64::from(size)),
                 };
-                return Ok(PlainSamples { format, bytes });
+                return Ok(PlainSamples {
+                    format,
+                    start: begin,
+                    bytes,
+                });
             }
             _ => {}
         }
@@ -176,6 +203,7 @@ fn wave64<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
                 let format = format.ok_or("the samples come before their format")?;
                 return Ok(PlainSamples {
                     format,
+                    start: position(source)?,
                     bytes: Some(inside),
                 });
             }
@@ -211,12 +239,18 @@ fn wave_format<R: Read + ?Sized>(source: &mut R, size: u64) -> Parsed<PcmFormat>
         (7, 8) => PcmCoding::MuLaw,
         _ => return Err(format!("coding {tag} of {bits} bits is not supported")),
     };
-    checked(PcmFormat {
+    let format = checked(PcmFormat {
         coding,
         big_endian: false,
         sample_rate: u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
         channels: usize::from(short(2)),
-    })
+    })?;
+    // Samples may lie in more bytes than their bits need.
+    match usize::from(short(12)) {
+        0 => Ok(format),
+        bytes if bytes == format.frame_bytes() => Ok(format),
+        bytes => Err(format!("frames of {bytes} bytes are not supported")),
+    }
 }
 
 fn checked(format: PcmFormat) -> Parsed<PcmFormat> {

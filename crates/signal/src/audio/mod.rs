@@ -2,8 +2,14 @@
 
 mod decoder;
 mod file;
+mod gapless;
 mod header;
+mod link;
+mod ogg;
+mod opus;
 mod pcm;
+mod plain;
+mod source;
 
 pub use file::{Audio, ChannelChoice, check_finite};
 pub use pcm::{PcmCoding, PcmFormat};

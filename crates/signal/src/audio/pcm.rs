@@ -46,27 +46,65 @@ impl PcmFormat {
         self.sample_bytes() * self.channels
     }
 
-    /// The value of a sample, full scale at 1.
-    pub(crate) fn value(&self, bytes: &[u8]) -> f32 {
-        let mut little = [0u8; 8];
-        for (at, slot) in little[..bytes.len()].iter_mut().enumerate() {
-            *slot = bytes[if self.big_endian {
-                bytes.len() - 1 - at
-            } else {
-                at
-            }];
-        }
-        match self.coding {
-            PcmCoding::Unsigned8 => (f32::from(little[0]) - 128.0) / 128.0,
-            PcmCoding::Signed(count) => {
-                // At the top of 32 bits, whatever the width: the sign comes along, and the scale is one.
-                let value = i64::from_le_bytes(little) << (64 - 8 * u32::from(count));
-                ((value >> 32) as f64 / 2_147_483_648.0) as f32
+    /// Appends the samples of one channel of whole frames, full scale at 1.
+    pub(crate) fn append_channel(&self, frames: &[u8], channel: usize, to: &mut Vec<f32>) {
+        let own = Own {
+            frames,
+            channel,
+            of: self.channels,
+        };
+        // One loop to a coding, so that what happens to a sample is decided once and not for every sample.
+        match (self.coding, self.big_endian) {
+            (PcmCoding::Unsigned8, _) => {
+                own.append(to, |[x]| (f32::from(x) - 128.0) / 128.0);
             }
-            PcmCoding::Float(4) => f32::from_le_bytes([little[0], little[1], little[2], little[3]]),
-            PcmCoding::Float(_) => f64::from_le_bytes(little) as f32,
-            PcmCoding::MuLaw => f32::from(mu_law(little[0])) / 32_768.0,
-            PcmCoding::ALaw => f32::from(a_law(little[0])) / 32_768.0,
+            (PcmCoding::MuLaw, _) => own.append(to, |[x]| f32::from(mu_law(x)) / 32_768.0),
+            (PcmCoding::ALaw, _) => own.append(to, |[x]| f32::from(a_law(x)) / 32_768.0),
+            (PcmCoding::Signed(1), _) => own.append(to, |[x]| f32::from(x as i8) / 128.0),
+            (PcmCoding::Signed(2), false) => own.append(to, |x| short(i16::from_le_bytes(x))),
+            (PcmCoding::Signed(2), true) => own.append(to, |x| short(i16::from_be_bytes(x))),
+            // At the top of 32 bits: the sign comes along, and the scale is that of 32 bits.
+            (PcmCoding::Signed(3), false) => {
+                own.append(to, |[a, b, c]| long(i32::from_le_bytes([0, a, b, c])));
+            }
+            (PcmCoding::Signed(3), true) => {
+                own.append(to, |[a, b, c]| long(i32::from_be_bytes([a, b, c, 0])));
+            }
+            (PcmCoding::Signed(_), false) => own.append(to, |x| long(i32::from_le_bytes(x))),
+            (PcmCoding::Signed(_), true) => own.append(to, |x| long(i32::from_be_bytes(x))),
+            (PcmCoding::Float(4), false) => own.append(to, f32::from_le_bytes),
+            (PcmCoding::Float(4), true) => own.append(to, f32::from_be_bytes),
+            (PcmCoding::Float(_), false) => own.append(to, |x| f64::from_le_bytes(x) as f32),
+            (PcmCoding::Float(_), true) => own.append(to, |x| f64::from_be_bytes(x) as f32),
+        }
+    }
+}
+
+fn short(value: i16) -> f32 {
+    f32::from(value) / 32_768.0
+}
+
+fn long(value: i32) -> f32 {
+    value as f32 / 2_147_483_648.0
+}
+
+/// The samples of one channel of `of`.
+struct Own<'a> {
+    frames: &'a [u8],
+    channel: usize,
+    of: usize,
+}
+
+impl Own<'_> {
+    /// Appends the value of each, of `N` bytes.
+    fn append<const N: usize>(&self, to: &mut Vec<f32>, value: impl Fn([u8; N]) -> f32) {
+        let samples = self.frames.as_chunks::<N>().0;
+        // Without a step the loop works on many samples at a time.
+        if self.of == 1 {
+            to.extend(samples.iter().map(|sample| value(*sample)));
+        } else {
+            let own = samples.chunks_exact(self.of);
+            to.extend(own.map(|frame| value(frame[self.channel])));
         }
     }
 }
@@ -152,7 +190,10 @@ mod tests {
         let value = |format: &str, bytes: &[u8]| {
             let format: PcmFormat = format.parse().unwrap();
             assert_eq!(format.frame_bytes(), bytes.len());
-            format.value(bytes)
+            let mut values = Vec::new();
+            format.append_channel(bytes, 0, &mut values);
+            assert_eq!(values.len(), 1);
+            values[0]
         };
         assert_eq!(value("u8,8000", &[0]), -1.0);
         assert_eq!(value("s8,8000", &[0x40]), 0.5);
@@ -168,6 +209,15 @@ mod tests {
         assert_eq!(value("mulaw,8000", &[0x00]), -32_124.0 / 32_768.0);
         assert_eq!(value("alaw,8000", &[0xD5]), 8.0 / 32_768.0);
         assert_eq!(value("alaw,8000", &[0xAA]), 32_256.0 / 32_768.0);
+    }
+
+    #[test]
+    fn channels_take_turns() {
+        let format: PcmFormat = "s16be,8000,3".parse().unwrap();
+        let frames = [1i16, 2, 3, 4, 5, 6].map(i16::to_be_bytes).concat();
+        let mut second = Vec::new();
+        format.append_channel(&frames, 1, &mut second);
+        assert_eq!(second, [2.0 / 32_768.0, 5.0 / 32_768.0]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Files as users have them: whole, cut short, lying, and not audio at all.
 
+mod containers;
+
 use std::io::Write;
 use std::path::Path;
 
