@@ -11,6 +11,7 @@ pub mod html;
 pub mod npy;
 mod output;
 pub mod png;
+pub mod table;
 pub mod wav;
 
 pub use output::{

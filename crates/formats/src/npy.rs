@@ -167,7 +167,7 @@ pub fn write_f32(out: &mut impl Write, shape: &[usize], values: &[f32]) -> io::R
     Ok(())
 }
 
-fn write_header(out: &mut impl Write, descr: &str, shape: &[usize]) -> io::Result<()> {
+pub(crate) fn write_header(out: &mut impl Write, descr: &str, shape: &[usize]) -> io::Result<()> {
     // As Python writes a tuple: one size alone has a comma behind it.
     let sizes = match shape {
         [size] => format!("{size},"),

@@ -321,9 +321,9 @@ impl Vad {
         let listener = |rate: u32| self.detector.listener(rate);
         let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
         if let Some(listener) = listener
-            && self.destination.is_live(global, &self.input)
+            && let Some(form) = self.destination.live(global, &self.input)
         {
-            return listen(&self.input, listener);
+            return listen(&self.input, listener, form);
         }
         self.detector.write(
             global,

@@ -105,7 +105,12 @@ impl Shape {
         destination: &Destination,
         stage: Stage,
     ) -> Result<Outcome> {
-        let listener = |rate: u32| LiveMel::listener(&self.settings(rate, stage), stage);
+        let listener = |rate: u32| {
+            self.explain(global, rate);
+            let settings = self.settings(rate, stage);
+            warn_of_empty_filters(global, &MelFeature::new(settings)?);
+            LiveMel::listener(&settings, stage)
+        };
         // A limited dynamic range, a mirrored start and a dropped end need the whole signal; none of them
         // depends on the sample rate.
         let settings = self.settings(16_000, stage);
@@ -114,9 +119,9 @@ impl Shape {
             && settings.spectrum.framing.padding != Padding::CentredReflect;
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         if let Some(listener) = listener
-            && destination.is_live(global, input)
+            && let Some(form) = destination.live(global, input)
         {
-            return listen(input, listener);
+            return listen(input, listener, form);
         }
         Task {
             workload: "voice/mel",
@@ -159,18 +164,23 @@ impl Shape {
         self.explain(global, rate);
         let settings = self.settings(rate, stage);
         let mut feature = MelFeature::new(settings)?;
-        let empty = feature.bank().empty_filters();
-        if empty > 0 {
-            note(
-                global,
-                &format!(
-                    "note: {empty} of {} mel filters hold no bin and are always zero; \
-                     use fewer filters or a longer transform",
-                    settings.mel.filters
-                ),
-            );
-        }
+        warn_of_empty_filters(global, &feature);
         Ok(sheet_of(&settings, stage, feature.compute(signal)?))
+    }
+}
+
+fn warn_of_empty_filters(global: &Global, feature: &MelFeature) {
+    let bank = feature.bank();
+    let empty = bank.empty_filters();
+    if empty > 0 {
+        note(
+            global,
+            &format!(
+                "note: {empty} of {} mel filters hold no bin and are always zero; \
+                 use fewer filters or a longer transform",
+                bank.filters().len()
+            ),
+        );
     }
 }
 

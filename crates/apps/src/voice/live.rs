@@ -5,14 +5,15 @@ use std::io::{Write, stdout};
 use std::path::Path;
 
 use anyhow::Result;
+use warpsmith_formats::table::{TableForm, TableWriter};
 use warpsmith_voice::SignalError;
 
-use super::csv_line::csv_line;
 use super::input::Input;
+use super::sheet::columns;
 use warpsmith_console::exit::Outcome;
 
 /// Bytes on disk from which on a file is heard piece by piece where that says the same.
-pub(super) const LONG_FILE_BYTES: u64 = 64 << 20;
+pub(super) const LONG_FILE_BYTES: u64 = 4 << 20;
 
 /// Samples of a file that are heard at a time.
 const FILE_PIECE: usize = 1 << 16;
@@ -30,27 +31,26 @@ pub(super) trait Listener {
 /// Makes the listener for a sample rate.
 pub(super) type Listening<'a> = &'a dyn Fn(u32) -> Result<Box<dyn Listener>>;
 
-/// Writes what a listener says of standard input, as CSV on standard output.
-pub(super) fn listen(input: &Input, listener: Listening<'_>) -> Result<Outcome> {
-    let name = Path::new("-");
-    let mut rows = Rows::new(listener, 0);
-    hear_pieces(input, name, |piece, rate| {
-        rows.hear(&mut stdout().lock(), piece, rate)
-    })?;
-    rows.finish(&mut stdout().lock())?;
+/// Writes what a listener says of standard input, on standard output.
+pub(super) fn listen(input: &Input, listener: Listening<'_>, form: TableForm) -> Result<Outcome> {
+    let mut out = stdout().lock();
+    let mut rows = Rows::new(listener, 0, form, &mut out);
+    hear_pieces(input, Path::new("-"), |piece, rate| rows.hear(piece, rate))?;
+    rows.finish()?;
     Ok(Outcome::Fine)
 }
 
-/// Writes what a listener says of a file, as CSV.
+/// Writes what a listener says of a file.
 pub(super) fn listen_to_file(
     input: &Input,
     path: &Path,
     listener: Listening<'_>,
+    form: TableForm,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut rows = Rows::new(listener, FILE_PIECE);
-    hear_pieces(input, path, |piece, rate| rows.hear(out, piece, rate))?;
-    rows.finish(out)
+    let mut rows = Rows::new(listener, FILE_PIECE, form, out);
+    hear_pieces(input, path, |piece, rate| rows.hear(piece, rate))?;
+    rows.finish()
 }
 
 /// Checks and mixes the pieces of a file or of standard input, and hands them to `take` with the rate.
@@ -84,68 +84,75 @@ fn hear_pieces(
 }
 
 /// The rows of a listener, on their way out.
-struct Rows<'a> {
+struct Rows<'a, 'o> {
     listening: Listening<'a>,
-    current: Option<Box<dyn Listener>>,
-    columns: usize,
+    form: TableForm,
+    state: State<'o>,
     /// Samples that are waited for before they are heard.
     piece: usize,
     waiting: Vec<f32>,
     rows: Vec<f64>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(listening: Listening<'a>, piece: usize) -> Self {
+/// Before the first piece nobody knows the rate, and so no columns.
+enum State<'o> {
+    Waiting(&'o mut dyn Write),
+    Listening(Box<dyn Listener>, TableWriter<&'o mut dyn Write>),
+    Failed,
+}
+
+impl<'a, 'o> Rows<'a, 'o> {
+    fn new(
+        listening: Listening<'a>,
+        piece: usize,
+        form: TableForm,
+        out: &'o mut dyn Write,
+    ) -> Self {
         Self {
             listening,
-            current: None,
-            columns: 0,
+            form,
+            state: State::Waiting(out),
             piece,
             waiting: Vec::new(),
             rows: Vec::new(),
         }
     }
 
-    fn hear(&mut self, out: &mut dyn Write, piece: &[f32], rate: u32) -> Result<()> {
-        if self.current.is_none() {
-            let fresh = (self.listening)(rate)?;
-            let columns = fresh.columns();
-            writeln!(out, "{}", columns.join(","))?;
-            self.columns = columns.len();
-            self.current = Some(fresh);
-        }
+    fn hear(&mut self, piece: &[f32], rate: u32) -> Result<()> {
+        self.state = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Waiting(out) => {
+                let listener = (self.listening)(rate)?;
+                let table = TableWriter::begin(self.form, columns(&listener.columns()), out)?;
+                State::Listening(listener, table)
+            }
+            other => other,
+        };
         self.waiting.extend_from_slice(piece);
         if self.waiting.len() >= self.piece {
-            self.pass_on(out)?;
+            self.pass_on()?;
         }
         Ok(())
     }
 
-    fn pass_on(&mut self, out: &mut dyn Write) -> Result<()> {
-        if let Some(listener) = &mut self.current {
+    fn pass_on(&mut self) -> Result<()> {
+        if let State::Listening(listener, table) = &mut self.state {
             listener.hear(&self.waiting, &mut self.rows)?;
             self.waiting.clear();
-            self.write(out)?;
+            table.rows(&self.rows)?;
+            self.rows.clear();
+            // Somebody may be waiting for these rows, and the next piece may take a while.
+            table.flush()?;
         }
         Ok(())
     }
 
-    fn finish(mut self, out: &mut dyn Write) -> Result<()> {
-        self.pass_on(out)?;
-        if let Some(listener) = self.current.take() {
+    fn finish(mut self) -> Result<()> {
+        self.pass_on()?;
+        if let State::Listening(listener, mut table) = self.state {
             listener.finish(&mut self.rows)?;
-            self.write(out)?;
+            table.rows(&self.rows)?;
+            table.finish()?;
         }
-        Ok(())
-    }
-
-    fn write(&mut self, out: &mut dyn Write) -> Result<()> {
-        for row in self.rows.chunks_exact(self.columns) {
-            writeln!(out, "{}", csv_line(row))?;
-        }
-        // Somebody may be waiting for these rows, and the next piece may take a while.
-        out.flush()?;
-        self.rows.clear();
         Ok(())
     }
 }

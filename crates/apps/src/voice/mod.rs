@@ -13,7 +13,6 @@ mod analyze;
 mod batch;
 mod chroma;
 mod constant_q;
-mod csv_line;
 mod device;
 mod effect;
 mod egemaps;

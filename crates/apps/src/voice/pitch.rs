@@ -201,9 +201,9 @@ impl Pitch {
         let in_pieces = matches!(self.method(), Method::Pyin | Method::Yin);
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         if let Some(listener) = listener
-            && self.destination.is_live(global, &self.input)
+            && let Some(form) = self.destination.live(global, &self.input)
         {
-            return listen(&self.input, listener);
+            return listen(&self.input, listener, form);
         }
         Task {
             workload: self.workload(),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use warpsmith_formats::{OutputFile, is_stdout, npy};
+use warpsmith_formats::table::{Column, TableForm, TableWriter};
+use warpsmith_formats::{OutputFile, is_stdout};
 
 use super::batch::Batch;
-use super::csv_line::csv_line;
 use super::input::{Input, of_file};
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
 use super::places::{Place, left_to_do, places};
@@ -40,11 +40,53 @@ pub(super) enum Encoding {
     Csv,
     /// Columns by name.
     Json,
+    /// One JSON object to a frame and line.
+    Jsonl,
     /// NumPy's binary matrix, `[frame, column]`, f32.
     Npy,
+    /// NumPy's archive: the matrix as `values`, and the names of its `columns`.
+    Npz,
+    /// Parquet, a column to a name.
+    Parquet,
     /// Segments for other programs, of verbs that have them.
     #[value(skip)]
     Text(SegmentText),
+}
+
+impl Encoding {
+    /// How the name of a result ends.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => ".csv",
+            Self::Json => ".json",
+            Self::Jsonl => ".jsonl",
+            Self::Npy => ".npy",
+            Self::Npz => ".npz",
+            Self::Parquet => ".parquet",
+            Self::Text(text) => text.ending(),
+        }
+    }
+
+    /// The form whose rows are written one by one; JSON has columns, which end together.
+    fn form(self) -> Option<TableForm> {
+        match self {
+            Self::Csv => Some(TableForm::Csv),
+            Self::Json | Self::Text(_) => None,
+            Self::Jsonl => Some(TableForm::JsonLines),
+            Self::Npy => Some(TableForm::Npy),
+            Self::Npz => Some(TableForm::Npz),
+            Self::Parquet => Some(TableForm::Parquet),
+        }
+    }
+}
+
+/// Columns by name. Times have more digits than seven after an hour or two.
+pub(super) fn columns(names: &[String]) -> Vec<Column> {
+    let column = |name: &String| Column {
+        name: name.clone(),
+        wide: ["seconds", "start", "end"].contains(&name.as_str()),
+    };
+    names.iter().map(column).collect()
 }
 
 /// Rows of numbers.
@@ -71,22 +113,16 @@ impl Sheet {
     }
 
     fn write(&self, encoding: Encoding, name: &str, mut out: &mut dyn Write) -> Result<()> {
-        match encoding {
-            Encoding::Csv => {
-                writeln!(out, "{}", self.columns.join(","))?;
-                for row in self.rows() {
-                    writeln!(out, "{}", csv_line(row))?;
-                }
+        match (encoding.form(), encoding) {
+            (_, Encoding::Text(text)) => out.write_all(text.of(name, self).as_bytes())?,
+            (Some(form), _) => {
+                let mut table = TableWriter::begin(form, columns(&self.columns), out)?;
+                table.rows(&self.values)?;
+                table.finish()?;
             }
-            Encoding::Json => {
+            (None, _) => {
                 serde_json::to_writer(&mut out, &self.json())?;
                 writeln!(out)?;
-            }
-            Encoding::Text(text) => out.write_all(text.of(name, self).as_bytes())?,
-            Encoding::Npy => {
-                let values: Vec<f32> = self.values.iter().map(|value| *value as f32).collect();
-                let columns = self.columns.len();
-                npy::write_f32(&mut out, &[values.len() / columns, columns], &values)?;
             }
         }
         Ok(())
@@ -126,7 +162,7 @@ impl Destination {
         self.each_or_in_pieces(global, input, None, analyse)
     }
 
-    /// As [`Destination::each`]; long files whose rows go out as CSV are heard by the listener, piece by
+    /// As [`Destination::each`]; long files whose rows go out one by one are heard by the listener, piece by
     /// piece, where there is one.
     pub(super) fn each_or_in_pieces(
         &self,
@@ -142,10 +178,11 @@ impl Destination {
             let path = &place.input;
             batch.begin(path);
             let long = std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
-            let done = match listener {
-                Some(listener) if long && encoding == Encoding::Csv => {
-                    put(place, |out| listen_to_file(input, path, listener, out))
-                }
+            let done = match (listener, encoding.form()) {
+                (Some(listener), Some(form)) if long => put(place, |out| {
+                    listen_to_file(input, path, listener, form, out)
+                        .map_err(|error| of_file(path, error))
+                }),
                 _ => analyse(path)
                     .map_err(|error| of_file(path, error))
                     .and_then(|sheet| self.write(global, place, &sheet)),
@@ -179,22 +216,19 @@ impl Destination {
         batch.finish()
     }
 
-    /// Whether rows may be written one by one while the input is still arriving: from a pipe, as CSV, to
-    /// standard output.
-    pub(super) fn is_live(&self, global: &Global, input: &Input) -> bool {
-        matches!(&input.files()[..], [only] if only.path == Path::new("-"))
-            && self.is_stdout()
-            && self.encoding(global) == Encoding::Csv
+    /// The form in which rows may be written one by one while the input is still arriving: from a pipe, as
+    /// lines, to standard output.
+    pub(super) fn live(&self, global: &Global, input: &Input) -> Option<TableForm> {
+        let piped = matches!(&input.files()[..], [only] if only.path == Path::new("-"));
+        let form = self.encoding(global).form();
+        form.filter(|form| {
+            piped && self.is_stdout() && matches!(form, TableForm::Csv | TableForm::JsonLines)
+        })
     }
 
     /// Where the sheet of each input goes, each to a file of its own; checked before any work.
     pub(super) fn places(&self, global: &Global, input: &Input) -> Result<Vec<Place>> {
-        let ending = match self.encoding(global) {
-            Encoding::Csv => ".csv",
-            Encoding::Json => ".json",
-            Encoding::Npy => ".npy",
-            Encoding::Text(text) => text.ending(),
-        };
+        let ending = self.encoding(global).ending();
         let rename = |name: &Path| {
             let mut name = name.as_os_str().to_owned();
             name.push(ending);
