@@ -28,7 +28,7 @@ pub use frame::{
     Symmetry, Tile, Window, transpose_into,
 };
 pub use level::{LevelStream, Levels, energy};
-pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
+pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{LevelTarget, normalise};
 pub use resample::{BrickWall, Quality, Resampler};
 pub use reverb::{Reverb, ReverbSettings};

@@ -1,7 +1,7 @@
 //! `warpsmith voice vad`: which frames hold speech.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -318,7 +318,7 @@ pub(crate) struct Vad {
 impl Vad {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         self.detector.check(global)?;
-        let listener = |rate: u32| self.detector.listener(rate);
+        let listener = |_: &Path, rate: u32| self.detector.listener(rate);
         let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
         if let Some(listener) = listener
             && let Some(form) = self.destination.live(global, &self.input)

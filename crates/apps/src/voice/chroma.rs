@@ -1,5 +1,7 @@
 //! `warpsmith voice chroma`: the power of pitch classes, whatever the octave.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::{
@@ -11,6 +13,7 @@ use warpsmith_workload::WorkloadError;
 use super::constant_q::by_frames;
 use super::device::Task;
 use super::input::Input;
+use super::live::{Framewise, Listening};
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -73,12 +76,29 @@ impl std::str::FromStr for Tuning {
 
 impl Chroma {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let listener = |_: &Path, rate: u32| {
+            let spectrum = self.spectrum(rate);
+            let names = NAMES.map(str::to_owned).to_vec();
+            Framewise::listener(spectrum.framing, names, |framing| {
+                let inside = SpectrumSettings {
+                    framing,
+                    ..spectrum
+                };
+                let mut classes = Classes::tuned(inside, rate, self.fixed_tuning())?;
+                Ok(move |samples: &[f32]| {
+                    let rows = by_frames(&classes.compute(samples)?, PITCH_CLASSES);
+                    Ok(rows.into_iter().map(f64::from).collect())
+                })
+            })
+        };
+        let listener: Listening<'_> = &listener;
         Task {
             workload: "voice/chroma",
             input: &self.input,
             destination: &self.destination,
             fits: self.tuning == Tuning::Semitones(0.0),
-            listener: None,
+            // A tuning is estimated from the whole signal.
+            listener: (self.tuning != Tuning::Auto).then_some(listener),
             rate: None,
         }
         .write_sheets(
@@ -110,6 +130,14 @@ impl Chroma {
                 Ok(found.iter().map(|classes| sheet(classes)).collect())
             },
         )
+    }
+
+    /// The tuning where it is not to be estimated.
+    fn fixed_tuning(&self) -> f64 {
+        match self.tuning {
+            Tuning::Semitones(semitones) => semitones,
+            Tuning::Auto => 0.0,
+        }
     }
 
     fn spectrum(&self, rate: u32) -> SpectrumSettings {

@@ -1,6 +1,7 @@
 //! `warpsmith voice mel|mfcc|spectrogram`: features with the numbers of a named peer.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
@@ -11,9 +12,10 @@ use warpsmith_voice::{
 };
 use warpsmith_workload::WorkloadError;
 
+use super::constant_q::by_frames;
 use super::device::Task;
 use super::input::Input;
-use super::live::{Listener, Listening, listen};
+use super::live::{Framewise, Listener, Listening, hear_ahead, listen};
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -105,20 +107,20 @@ impl Shape {
         destination: &Destination,
         stage: Stage,
     ) -> Result<Outcome> {
-        let listener = |rate: u32| {
+        let listener = |path: &Path, rate: u32| {
             self.explain(global, rate);
             let settings = self.settings(rate, stage);
             warn_of_empty_filters(global, &MelFeature::new(settings)?);
-            LiveMel::listener(&settings, stage)
+            LiveMel::listener(input, path, &settings, stage)
         };
-        // A limited dynamic range, a mirrored start and a dropped end need the whole signal; none of them
-        // depends on the sample rate.
+        // A mirrored start and a dropped end need the whole signal, which does not depend on its rate; so does
+        // a limited dynamic range, but for a file that can be heard twice.
         let settings = self.settings(16_000, stage);
-        let in_pieces = settings.dynamic_range.is_none()
-            && !settings.drop_last_frame
+        let in_pieces = !settings.drop_last_frame
             && settings.spectrum.framing.padding != Padding::CentredReflect;
+        let once = settings.dynamic_range.is_none();
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
-        if let Some(listener) = listener
+        if let Some(listener) = listener.filter(|_| once)
             && let Some(form) = destination.live(global, input)
         {
             return listen(input, listener, form);
@@ -192,13 +194,40 @@ struct LiveMel {
 }
 
 impl LiveMel {
-    fn listener(settings: &FeatureSettings, stage: Stage) -> Result<Box<dyn Listener>> {
+    fn listener(
+        input: &Input,
+        path: &Path,
+        settings: &FeatureSettings,
+        stage: Stage,
+    ) -> Result<Box<dyn Listener>> {
+        let stream = match settings.dynamic_range {
+            None => MelStream::in_bulk(*settings)?,
+            Some(_) => MelStream::second_look(*settings, loudest(input, path, settings)?)?,
+        };
         Ok(Box::new(Self {
-            stream: MelStream::in_bulk(*settings)?,
+            stream,
             columns: names(settings, stage),
             values: Vec::new(),
         }))
     }
+}
+
+/// The largest compressed power of a file.
+fn loudest(input: &Input, path: &Path, settings: &FeatureSettings) -> Result<f32> {
+    let mut stream = MelStream::first_look(*settings)?;
+    let mut values = Vec::new();
+    let mut largest = f32::NEG_INFINITY;
+    let mut look = |values: &mut Vec<f32>| {
+        largest = values.drain(..).fold(largest, f32::max);
+    };
+    hear_ahead(input, path, |piece, _| {
+        stream.process(piece, &mut values)?;
+        look(&mut values);
+        Ok(())
+    })?;
+    stream.finish(&mut values)?;
+    look(&mut values);
+    Ok(largest)
 }
 
 impl Listener for LiveMel {
@@ -326,12 +355,32 @@ impl Spectrogram {
             let sizes = self.shape.sizes(rate);
             self.shape.peer().feature(rate, sizes, Stage::Mel).spectrum
         };
+        let listener = |_: &Path, rate: u32| {
+            self.shape.explain(global, rate);
+            let settings = spectrum(rate);
+            Framewise::listener(settings.framing, bin_names(&settings, rate), |framing| {
+                let mut stft = Stft::new(SpectrumSettings {
+                    framing,
+                    ..settings
+                })?;
+                Ok(move |samples: &[f32]| {
+                    let (bins, frames) = stft.shape(samples.len());
+                    let mut matrix = vec![0.0; bins * frames];
+                    stft.density(samples, density, &mut matrix)?;
+                    let rows = by_frames(&matrix, bins).into_iter();
+                    Ok(rows.map(f64::from).collect())
+                })
+            })
+        };
+        let mirrored = spectrum(16_000).framing.padding == Padding::CentredReflect;
+        let in_pieces = !mirrored && self.shape.peer().sample_rate().is_none();
+        let listener: Listening<'_> = &listener;
         Task {
             workload: "voice/spectrogram",
             input: &self.input,
             destination: &self.destination,
             fits: self.shape.fits(),
-            listener: None,
+            listener: in_pieces.then_some(listener),
             rate: self.shape.peer().sample_rate(),
         }
         .write_sheets(
@@ -345,11 +394,7 @@ impl Spectrogram {
                 let (bins, frames) = stft.shape(signal.len());
                 let mut matrix = vec![0.0; bins * frames];
                 stft.density(signal, density, &mut matrix)?;
-                let values = (0..frames)
-                    .flat_map(|frame| (0..bins).map(move |bin| (bin, frame)))
-                    .map(|(bin, frame)| matrix[bin * frames + frame])
-                    .collect();
-                Ok(spectra(&settings, rate, values))
+                Ok(spectra(&settings, rate, by_frames(&matrix, bins)))
             },
             |gpu, rate, signals| {
                 let settings = spectrum(rate);
@@ -365,11 +410,15 @@ impl Spectrogram {
 
 /// Rows of bins, named by their frequencies.
 fn spectra(settings: &SpectrumSettings, rate: u32, values: Vec<f32>) -> Sheet {
-    let hertz = f64::from(rate) / settings.transform as f64;
     Sheet::new(
-        (0..settings.bins())
-            .map(|bin| format!("{}", bin as f64 * hertz))
-            .collect(),
+        bin_names(settings, rate),
         values.into_iter().map(f64::from).collect(),
     )
+}
+
+fn bin_names(settings: &SpectrumSettings, rate: u32) -> Vec<String> {
+    let hertz = f64::from(rate) / settings.transform as f64;
+    (0..settings.bins())
+        .map(|bin| format!("{}", bin as f64 * hertz))
+        .collect()
 }

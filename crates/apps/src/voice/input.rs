@@ -10,6 +10,7 @@ use warpsmith_core::ArgumentError;
 use warpsmith_voice::signal::PcmFormat;
 use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_finite};
 
+use super::live::hear_pieces;
 use super::sources::{SoundFile, Source, source};
 
 /// The audio to analyse.
@@ -76,6 +77,11 @@ impl Input {
     /// Whether more than one file is meant, or any number.
     pub(super) fn is_several(&self) -> bool {
         self.named.len() > 1 || self.named.iter().any(|source| source.is_tree)
+    }
+
+    /// Whether damaged files are taken as far as they go.
+    pub(super) fn is_salvaged(&self) -> bool {
+        self.salvage
     }
 
     /// Whether standard input is among the files.
@@ -174,7 +180,17 @@ impl Input {
 
     /// The signal to analyse, with its sample rate.
     pub(super) fn signal(&self, path: &Path) -> Result<(Vec<f32>, u32)> {
-        let audio = self.read(path)?;
-        Ok((audio.signal(self.channels)?, audio.sample_rate))
+        if path == Path::new("-") {
+            let audio = self.read(path)?;
+            return Ok((audio.signal(self.channels)?, audio.sample_rate));
+        }
+        // Channels are mixed as they come: all of them are never there at once.
+        let (mut signal, mut sample_rate) = (Vec::new(), 0);
+        hear_pieces(self, path, |piece, rate| {
+            signal.extend_from_slice(piece);
+            sample_rate = rate;
+            Ok(())
+        })?;
+        Ok((signal, sample_rate))
     }
 }

@@ -3,10 +3,12 @@
 
 use std::io::{Write, stdout};
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
 use warpsmith_formats::table::{TableForm, TableWriter};
-use warpsmith_voice::SignalError;
+use warpsmith_voice::signal::FrameQueue;
+use warpsmith_voice::{Audio, ChannelChoice, Framing, SignalError};
 
 use super::input::Input;
 use super::sheet::columns;
@@ -18,6 +20,9 @@ pub(super) const LONG_FILE_BYTES: u64 = 4 << 20;
 /// Samples of a file that are heard at a time.
 const FILE_PIECE: usize = 1 << 16;
 
+/// Pieces that are decoded before they are heard.
+const PIECES_AHEAD: usize = 4;
+
 /// What makes rows of the pieces of a signal.
 pub(super) trait Listener {
     /// Names of the columns.
@@ -28,14 +33,64 @@ pub(super) trait Listener {
     fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()>;
 }
 
-/// Makes the listener for a sample rate.
-pub(super) type Listening<'a> = &'a dyn Fn(u32) -> Result<Box<dyn Listener>>;
+/// Makes the listener for a file of a sample rate.
+pub(super) type Listening<'a> = &'a dyn Fn(&Path, u32) -> Result<Box<dyn Listener>>;
+
+/// A listener for an analysis whose frames know nothing of each other: `analyse` makes rows of as many frames
+/// as there are, in samples without padding.
+pub(super) struct Framewise<F> {
+    queue: FrameQueue,
+    columns: Vec<String>,
+    analyse: F,
+}
+
+impl<F: FnMut(&[f32]) -> Result<Vec<f64>> + 'static> Framewise<F> {
+    /// `analyse` is made for the framing inside a signal.
+    pub(super) fn listener(
+        framing: Framing,
+        columns: Vec<String>,
+        analyse: impl FnOnce(Framing) -> Result<F>,
+    ) -> Result<Box<dyn Listener>> {
+        let queue = FrameQueue::new(framing)?;
+        let analyse = analyse(queue.inner_framing())?;
+        Ok(Box::new(Self {
+            queue,
+            columns,
+            analyse,
+        }))
+    }
+
+    fn take(&mut self, frames: usize, rows: &mut Vec<f64>) -> Result<()> {
+        if frames > 0 {
+            rows.extend((self.analyse)(self.queue.frames(frames))?);
+            self.queue.remove(frames);
+        }
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&[f32]) -> Result<Vec<f64>> + 'static> Listener for Framewise<F> {
+    fn columns(&self) -> Vec<String> {
+        self.columns.clone()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.queue.push(piece);
+        self.take(self.queue.ready(), rows)
+    }
+
+    fn finish(mut self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let frames = self.queue.close();
+        self.take(frames, rows)
+    }
+}
 
 /// Writes what a listener says of standard input, on standard output.
 pub(super) fn listen(input: &Input, listener: Listening<'_>, form: TableForm) -> Result<Outcome> {
     let mut out = stdout().lock();
-    let mut rows = Rows::new(listener, 0, form, &mut out);
-    hear_pieces(input, Path::new("-"), |piece, rate| rows.hear(piece, rate))?;
+    let name = Path::new("-");
+    let mut rows = Rows::new(listener, name, 0, form, &mut out);
+    hear_pieces(input, name, |piece, rate| rows.hear(piece, rate))?;
     rows.finish()?;
     Ok(Outcome::Fine)
 }
@@ -48,16 +103,64 @@ pub(super) fn listen_to_file(
     form: TableForm,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut rows = Rows::new(listener, FILE_PIECE, form, out);
-    hear_pieces(input, path, |piece, rate| rows.hear(piece, rate))?;
+    let mut rows = Rows::new(listener, path, FILE_PIECE, form, out);
+    hear_ahead(input, path, |piece, rate| rows.hear(piece, rate))?;
     rows.finish()
 }
 
-/// Checks and mixes the pieces of a file or of standard input, and hands them to `take` with the rate.
-fn hear_pieces(
+/// As [`hear_pieces`]; the next pieces are decoded while `take` is busy.
+pub(super) fn hear_ahead(
     input: &Input,
     name: &Path,
     mut take: impl FnMut(&[f32], u32) -> Result<()>,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let (pieces, heard) = sync_channel::<(Vec<f32>, u32)>(PIECES_AHEAD);
+        let decoding = scope.spawn(move || {
+            let mut together: (Vec<f32>, u32) = Default::default();
+            // Who is not listened to any more stops; why, the listener knows.
+            let send = |ready: (Vec<f32>, u32)| pieces.send(ready).context("nobody listens");
+            hear_pieces(input, name, |piece, rate| {
+                together.0.extend_from_slice(piece);
+                together.1 = rate;
+                if together.0.len() >= FILE_PIECE {
+                    send(std::mem::take(&mut together))?;
+                }
+                Ok(())
+            })?;
+            send(together)
+        });
+        let mut taken = Ok(());
+        for (piece, rate) in heard {
+            taken = take(&piece, rate);
+            if taken.is_err() {
+                break;
+            }
+        }
+        let decoded = decoding
+            .join()
+            .map_err(|_| anyhow!("decoding `{}` stopped", name.display()))?;
+        taken.and(decoded)
+    })
+}
+
+/// Checks and mixes the pieces of a file or of standard input, and hands them to `take` with the rate.
+pub(super) fn hear_pieces(
+    input: &Input,
+    name: &Path,
+    mut take: impl FnMut(&[f32], u32) -> Result<()>,
+) -> Result<()> {
+    each_checked_piece(input, name, |piece| match &piece.channels[..] {
+        [only] if input.channels == ChannelChoice::Mix => take(only, piece.sample_rate),
+        _ => take(&piece.signal(input.channels)?, piece.sample_rate),
+    })
+}
+
+/// Hands the pieces of a file or of standard input to `take`, all channels, checked.
+pub(super) fn each_checked_piece(
+    input: &Input,
+    name: &Path,
+    mut take: impl FnMut(&Audio) -> Result<()>,
 ) -> Result<()> {
     let mut heard = 0;
     // What went wrong with a piece is kept whole; the reader sees only that it has to stop.
@@ -67,7 +170,7 @@ fn hear_pieces(
             let mut piece = piece.clone();
             input.check(name, &mut piece, heard)?;
             heard += piece.frames();
-            take(&piece.signal(input.channels)?, piece.sample_rate)
+            take(&piece)
         };
         checked().map_err(|error| {
             failure = Some(error);
@@ -86,6 +189,7 @@ fn hear_pieces(
 /// The rows of a listener, on their way out.
 struct Rows<'a, 'o> {
     listening: Listening<'a>,
+    name: &'a Path,
     form: TableForm,
     state: State<'o>,
     /// Samples that are waited for before they are heard.
@@ -104,12 +208,14 @@ enum State<'o> {
 impl<'a, 'o> Rows<'a, 'o> {
     fn new(
         listening: Listening<'a>,
+        name: &'a Path,
         piece: usize,
         form: TableForm,
         out: &'o mut dyn Write,
     ) -> Self {
         Self {
             listening,
+            name,
             form,
             state: State::Waiting(out),
             piece,
@@ -121,7 +227,7 @@ impl<'a, 'o> Rows<'a, 'o> {
     fn hear(&mut self, piece: &[f32], rate: u32) -> Result<()> {
         self.state = match std::mem::replace(&mut self.state, State::Failed) {
             State::Waiting(out) => {
-                let listener = (self.listening)(rate)?;
+                let listener = (self.listening)(self.name, rate)?;
                 let table = TableWriter::begin(self.form, columns(&listener.columns()), out)?;
                 State::Listening(listener, table)
             }

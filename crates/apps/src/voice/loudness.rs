@@ -1,10 +1,11 @@
 //! `warpsmith voice loudness`: programme loudness and peak.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
-use warpsmith_voice::Loudness as Measured;
+use warpsmith_voice::signal::LoudnessMeter;
 
 use super::input::Input;
+use super::live::each_checked_piece;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -23,10 +24,22 @@ pub(crate) struct Loudness {
 impl Loudness {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         self.destination.each(global, &self.input, |path| {
-            let audio = self.input.read(path)?;
-            let samples = audio.channels.iter().flatten();
-            let peak = samples.fold(0.0f32, |peak, x| peak.max(x.abs()));
-            let measured = Measured::measure(&audio)?;
+            let mut peak = 0.0f32;
+            let mut meter = None;
+            each_checked_piece(&self.input, path, |piece| {
+                let channels: Vec<&[f32]> = piece.channels.iter().map(|c| &c[..]).collect();
+                let samples = channels.iter().copied().flatten();
+                peak = samples.fold(peak, |peak, x| peak.max(x.abs()));
+                let fresh = || LoudnessMeter::new(piece.sample_rate, channels.len());
+                let current = match meter.take() {
+                    Some(current) => current,
+                    None => fresh()?,
+                };
+                meter.insert(current).push(&channels);
+                Ok(())
+            })?;
+            let meter = meter.context("there is no sound")?;
+            let measured = meter.finish()?;
             let loudest = |values: &[f64]| values.iter().copied().fold(f64::NAN, f64::max);
             let rows = [
                 ("lufs", measured.integrated),

@@ -1,6 +1,6 @@
 //! `warpsmith voice pitch`: the fundamental frequency of every frame.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -190,7 +190,7 @@ impl Pitch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let range = self.range();
         self.explain(global);
-        let listener = |rate: u32| -> Result<Box<dyn Listener>> {
+        let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             let framing = self.framing(rate, range);
             match self.method() {
                 Method::Yin => LiveYin::listener(rate, framing, range),

@@ -31,8 +31,14 @@ enum Form {
     Csv,
     /// Columns by name.
     Json,
+    /// One JSON object to a segment and line.
+    Jsonl,
     /// NumPy's binary matrix, `[segment, column]`, f32.
     Npy,
+    /// NumPy's archive: the matrix as `values`, and the names of its `columns`.
+    Npz,
+    /// Parquet, a column to a name.
+    Parquet,
     /// SubRip subtitles.
     Srt,
     /// WebVTT subtitles.
@@ -56,7 +62,10 @@ impl SegmentDestination {
         let encoding = match self.form {
             Form::Csv => Encoding::Csv,
             Form::Json => Encoding::Json,
+            Form::Jsonl => Encoding::Jsonl,
             Form::Npy => Encoding::Npy,
+            Form::Npz => Encoding::Npz,
+            Form::Parquet => Encoding::Parquet,
             Form::Srt => text(TextForm::Srt),
             Form::Vtt => text(TextForm::Vtt),
             Form::Rttm => text(TextForm::Rttm),

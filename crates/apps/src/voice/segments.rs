@@ -1,12 +1,15 @@
 //! `warpsmith voice segments`: where speech starts and ends, cut as a recogniser wants it.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
-use warpsmith_descriptors::speech::{CutSettings, cut};
+use warpsmith_descriptors::speech::{CutSettings, cut, cut_without_sound};
 use warpsmith_voice::segments;
 
 use super::activity::{Detector, HOP_SECONDS};
 use super::input::Input;
+use super::live::{Listener, Listening};
 use super::segment_text::SegmentDestination;
 use super::sheet::Sheet;
 use warpsmith_console::exit::Outcome;
@@ -55,10 +58,23 @@ impl Segments {
         // Settings are refused before any file is read.
         cut(&[], &[], 1, &settings)?;
         let destination = self.destination.destination("speech", false);
+        let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            Ok(Box::new(LiveSegments {
+                detector: self.detector.listener(rate)?,
+                decisions: Vec::new(),
+                rows: Vec::new(),
+                samples: 0,
+                rate,
+                settings,
+            }))
+        };
+        // Quiet places are looked for in the whole sound.
+        let in_pieces = self.detector.is_causal() && self.max_length.is_none();
+        let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         self.detector.write(
             global,
             (&self.input, &destination),
-            None,
+            listener,
             |decisions, signal, rate| {
                 let found = segments(decisions, HOP_SECONDS);
                 let cut = cut(&found, signal, rate, &settings)?;
@@ -70,5 +86,52 @@ impl Segments {
                 ))
             },
         )
+    }
+}
+
+/// Segments of what a detector decides piece by piece.
+struct LiveSegments {
+    detector: Box<dyn Listener>,
+    decisions: Vec<bool>,
+    rows: Vec<f64>,
+    samples: u64,
+    rate: u32,
+    settings: CutSettings,
+}
+
+/// The decisions in a detector's rows: a time and a decision to each.
+fn decided(rows: &[f64]) -> impl Iterator<Item = bool> {
+    rows.chunks_exact(2).map(|row| row[1] > 0.0)
+}
+
+impl Listener for LiveSegments {
+    fn columns(&self) -> Vec<String> {
+        ["start", "end"].map(str::to_owned).to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], _: &mut Vec<f64>) -> Result<()> {
+        self.samples += piece.len() as u64;
+        self.detector.hear(piece, &mut self.rows)?;
+        self.decisions.extend(decided(&self.rows));
+        self.rows.clear();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            detector,
+            mut decisions,
+            rows: mut last,
+            samples,
+            rate,
+            settings,
+        } = *self;
+        detector.finish(&mut last)?;
+        decisions.extend(decided(&last));
+        let seconds = samples as f64 / f64::from(rate.max(1));
+        let found = segments(&decisions, HOP_SECONDS);
+        let cut = cut_without_sound(&found, seconds, &settings)?;
+        rows.extend(cut.iter().flat_map(|segment| [segment.start, segment.end]));
+        Ok(())
     }
 }

@@ -177,7 +177,9 @@ impl Destination {
         for place in &places {
             let path = &place.input;
             batch.begin(path);
-            let long = std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
+            // What is said of damage is said once: such files are not heard twice.
+            let long = !input.is_salvaged()
+                && std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
             let done = match (listener, encoding.form()) {
                 (Some(listener), Some(form)) if long => put(place, |out| {
                     listen_to_file(input, path, listener, form, out)

@@ -61,15 +61,7 @@ pub fn cut(
     sample_rate: u32,
     settings: &CutSettings,
 ) -> Result<Vec<Segment>> {
-    settings.checked()?;
-    let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
-    for segment in segments {
-        match joined.last_mut() {
-            Some(last) if segment.start - last.end < settings.least_pause => last.end = segment.end,
-            _ => joined.push(*segment),
-        }
-    }
-    joined.retain(|segment| segment.end - segment.start >= settings.least_speech);
+    let mut joined = joined(segments, settings)?;
     if let Some(longest) = settings.longest {
         let room = longest - 2.0 * settings.pad;
         joined = joined
@@ -79,6 +71,36 @@ pub fn cut(
     }
     let end = signal.len() as f64 / f64::from(sample_rate.max(1));
     Ok(padded(&joined, settings.pad, end))
+}
+
+/// The same of a signal that is gone, of which only the length in seconds is known: segments of any length.
+pub fn cut_without_sound(
+    segments: &[Segment],
+    seconds: f64,
+    settings: &CutSettings,
+) -> Result<Vec<Segment>> {
+    if let Some(longest) = settings.longest {
+        return Err(SignalError::parameter(
+            "longest segment",
+            longest,
+            "quiet places are found in the sound alone".to_owned(),
+        ));
+    }
+    Ok(padded(&joined(segments, settings)?, settings.pad, seconds))
+}
+
+/// Segments without short pauses between them, and without short ones.
+fn joined(segments: &[Segment], settings: &CutSettings) -> Result<Vec<Segment>> {
+    settings.checked()?;
+    let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        match joined.last_mut() {
+            Some(last) if segment.start - last.end < settings.least_pause => last.end = segment.end,
+            _ => joined.push(*segment),
+        }
+    }
+    joined.retain(|segment| segment.end - segment.start >= settings.least_speech);
+    Ok(joined)
 }
 
 /// A segment in pieces of up to `longest` seconds, cut at the quietest place of each piece's second

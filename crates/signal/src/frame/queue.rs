@@ -17,12 +17,14 @@ pub struct FrameQueue {
     start: usize,
     received: usize,
     emitted: usize,
+    /// Samples to come that no frame sees, because the hop is longer than the frame.
+    skipped: usize,
 }
 
 impl FrameQueue {
     /// A queue for checked frames; a stream has nothing to mirror, so no reflection.
     pub fn new(framing: Framing) -> Result<Self> {
-        let framing = hop_within_frame(framing)?;
+        let framing = framing.checked()?;
         if framing.padding == Padding::CentredReflect {
             return Err(SignalError::parameter(
                 "padding",
@@ -36,6 +38,7 @@ impl FrameQueue {
             start: 0,
             received: 0,
             emitted: 0,
+            skipped: 0,
         })
     }
 
@@ -51,7 +54,9 @@ impl FrameQueue {
     /// Adds samples that have arrived.
     #[inline]
     pub fn push(&mut self, chunk: &[f32]) {
-        self.samples.extend_from_slice(chunk);
+        let skipped = self.skipped.min(chunk.len());
+        self.skipped -= skipped;
+        self.samples.extend_from_slice(&chunk[skipped..]);
         self.received += chunk.len();
     }
 
@@ -87,7 +92,9 @@ impl FrameQueue {
     #[inline]
     pub fn remove(&mut self, frames: usize) {
         // A hop longer than the frame skips samples that may not have arrived yet.
-        let gone = (frames * self.framing.hop).min(self.waiting().len());
+        let hops = frames * self.framing.hop;
+        let gone = hops.min(self.waiting().len());
+        self.skipped += hops - gone;
         self.start += gone;
         if self.start >= self.waiting().len() {
             self.samples.drain(..self.start);
@@ -98,7 +105,7 @@ impl FrameQueue {
 
     /// Adds the zeros after the signal; returns how many frames are still to come.
     pub fn close(&mut self) -> usize {
-        let zeros = self.framing.left();
+        let zeros = self.framing.left().saturating_sub(self.skipped);
         self.samples.resize(self.samples.len() + zeros, 0.0);
         self.framing
             .count(self.received)
@@ -106,17 +113,42 @@ impl FrameQueue {
     }
 }
 
-/// Streams drop samples hop by hop; a hop beyond the frame would drop samples not yet there.
-fn hop_within_frame(framing: Framing) -> Result<Framing> {
-    if framing.hop > framing.length {
-        return Err(SignalError::parameter(
-            "hop",
-            framing.hop,
-            format!(
-                "a stream's hop is at most the frame, {} samples",
-                framing.length
-            ),
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_the_whole_signal_for_short_and_long_hops() {
+        let signal: Vec<f32> = (0..57).map(|n| n as f32 + 1.0).collect();
+        for padding in [Padding::Inside, Padding::CentredZero] {
+            for hop in [1, 3, 8, 11, 20] {
+                let framing = Framing {
+                    length: 8,
+                    hop,
+                    padding,
+                };
+                let mut found = Vec::new();
+                let mut queue = FrameQueue::new(framing).unwrap();
+                let mut take = |queue: &mut FrameQueue, frames: usize| {
+                    for _ in 0..frames {
+                        found.extend_from_slice(queue.frames(1));
+                        queue.remove(1);
+                    }
+                };
+                for chunk in signal.chunks(5) {
+                    queue.push(chunk);
+                    let ready = queue.ready();
+                    take(&mut queue, ready);
+                }
+                let left = queue.close();
+                take(&mut queue, left);
+                let beyond = vec![0.0; framing.left()];
+                let padded = [&beyond[..], &signal, &beyond].concat();
+                let starts = (0..framing.count(signal.len())).map(|frame| frame * hop);
+                let expected: Vec<f32> =
+                    starts.flat_map(|at| padded[at..at + 8].to_vec()).collect();
+                assert_eq!(found, expected, "{framing:?}");
+            }
+        }
     }
-    framing.checked()
 }

@@ -50,26 +50,96 @@ pub(super) fn step(sample_rate: u32) -> usize {
     sample_rate as usize / 10
 }
 
-/// Summed weighted squares of every whole step, all channels together.
-pub(super) fn step_sums(audio: &Audio) -> Vec<f64> {
-    let step = step(audio.sample_rate).max(1);
-    let rate = f64::from(audio.sample_rate);
-    let mut sums = vec![0.0f64; audio.frames() / step];
-    for (index, channel) in audio.channels.iter().enumerate() {
-        let weight = channel_weight(index, audio.channels.len());
-        if weight == 0.0 {
-            continue;
+/// Summed weighted squares of every whole step, all channels together, of sound that arrives in pieces: any
+/// cutting gives the same bits.
+pub(super) struct StepSums {
+    step: usize,
+    sections: [Biquad; 2],
+    /// What is left of each channel, and how many of its steps were summed before.
+    pending: Vec<Vec<f32>>,
+    before: usize,
+    sums: Vec<f64>,
+}
+
+impl StepSums {
+    pub(super) fn new(sample_rate: u32, channels: usize) -> Self {
+        let rate = f64::from(sample_rate);
+        Self {
+            step: step(sample_rate).max(1),
+            sections: [shelf(rate), high_pass(rate)],
+            pending: vec![Vec::new(); channels],
+            before: 0,
+            sums: Vec::new(),
         }
-        let sections = [shelf(rate), high_pass(rate)];
-        add_step_sums(channel, step, sections, weight, &mut sums);
     }
-    sums
+
+    /// Takes the next samples of each channel.
+    pub(super) fn push(&mut self, channels: &[&[f32]]) {
+        for (pending, channel) in self.pending.iter_mut().zip(channels) {
+            pending.extend_from_slice(channel);
+        }
+        while self.waiting_steps() >= BLOCK {
+            self.add(BLOCK);
+            let gone = (self.before + BLOCK - AHEAD) * self.step;
+            for pending in &mut self.pending {
+                pending.drain(..gone);
+            }
+            self.before = AHEAD;
+        }
+    }
+
+    /// The sums, those of the steps that are left too.
+    pub(super) fn finish(mut self) -> Vec<f64> {
+        self.add(self.waiting_steps());
+        self.sums
+    }
+
+    fn waiting_steps(&self) -> usize {
+        self.pending.first().map_or(0, Vec::len) / self.step - self.before
+    }
+
+    /// Adds the sums of the next `steps` steps.
+    fn add(&mut self, steps: usize) {
+        let start = self.sums.len();
+        self.sums.resize(start + steps, 0.0);
+        let channels = self.pending.len();
+        for (index, channel) in self.pending.iter().enumerate() {
+            let weight = channel_weight(index, channels);
+            if weight > 0.0 {
+                let stretch = Stretch {
+                    channel,
+                    step: self.step,
+                    before: self.before,
+                };
+                stretch.add_step_sums(self.sections, weight, &mut self.sums[start..]);
+            }
+        }
+    }
+}
+
+/// Summed weighted squares of every whole step of a whole recording.
+pub(super) fn step_sums(audio: &Audio) -> Vec<f64> {
+    let mut sums = StepSums::new(audio.sample_rate, audio.channels.len());
+    for_pieces(audio, |channels| sums.push(channels));
+    sums.finish()
+}
+
+/// Shows `see` a recording piece by piece, so that what looks at it stays in near memory.
+pub(super) fn for_pieces(audio: &Audio, mut see: impl FnMut(&[&[f32]])) {
+    const FRAMES: usize = 1 << 16;
+    for start in (0..audio.frames()).step_by(FRAMES) {
+        let end = (start + FRAMES).min(audio.frames());
+        let channels: Vec<&[f32]> = audio.channels.iter().map(|c| &c[start..end]).collect();
+        see(&channels);
+    }
 }
 
 /// Stretches that are filtered side by side.
 const LANES: usize = 16;
 /// Steps that a stretch's filters hear before it starts.
 const AHEAD: usize = 3;
+/// Steps that are summed together.
+const BLOCK: usize = 64 * LANES;
 /// Samples that are brought side by side at a time.
 const PIECE: usize = 64;
 
@@ -78,41 +148,48 @@ const PIECE: usize = 64;
 #[derive(Clone, Copy)]
 struct Beside([f64; LANES]);
 
-/// Adds a channel's summed squares, after `sections` and times `weight`, to the sums of its steps.
-fn add_step_sums(
-    channel: &[f32],
+/// Some steps of a channel, behind `before` steps that are heard and not summed.
+struct Stretch<'a> {
+    channel: &'a [f32],
     step: usize,
-    sections: [Biquad; 2],
-    weight: f64,
-    sums: &mut [f64],
-) {
-    let steps = sums.len();
-    let each = steps.div_ceil(LANES);
-    let mut filters = sections.map(Section::new);
-    let silence = vec![0.0; step];
-    let mut samples = [[0.0f32; LANES]; PIECE];
-    for turn in 0..AHEAD + each {
-        let at = |lane: usize| (lane * each + turn).checked_sub(AHEAD);
-        let mut squares = Beside([0.0; LANES]);
-        for start in (0..step).step_by(PIECE) {
-            let count = PIECE.min(step - start);
-            for lane in 0..LANES {
-                let inside = at(lane).filter(|number| *number < steps);
-                let input = inside.map_or(&silence[..], |number| &channel[number * step..]);
-                for (slot, x) in samples.iter_mut().zip(&input[start..start + count]) {
-                    slot[lane] = *x;
+    before: usize,
+}
+
+impl Stretch<'_> {
+    /// Adds the summed squares, after `sections` and times `weight`, to the sums of the steps.
+    fn add_step_sums(&self, sections: [Biquad; 2], weight: f64, sums: &mut [f64]) {
+        let (step, before) = (self.step, self.before);
+        let steps = sums.len();
+        let each = steps.div_ceil(LANES);
+        let mut filters = sections.map(Section::new);
+        let silence = vec![0.0; step];
+        let mut samples = [[0.0f32; LANES]; PIECE];
+        for turn in 0..AHEAD + each {
+            // Places in the channel; before its start there is silence.
+            let at = |lane: usize| (before + lane * each + turn).checked_sub(AHEAD);
+            let mut squares = Beside([0.0; LANES]);
+            for start in (0..step).step_by(PIECE) {
+                let count = PIECE.min(step - start);
+                for lane in 0..LANES {
+                    let inside = at(lane).filter(|number| *number < before + steps);
+                    let input =
+                        inside.map_or(&silence[..], |number| &self.channel[number * step..]);
+                    for (slot, x) in samples.iter_mut().zip(&input[start..start + count]) {
+                        slot[lane] = *x;
+                    }
                 }
+                with_widest(PieceTask {
+                    samples: &samples[..count],
+                    filters: &mut filters,
+                    squares: &mut squares,
+                });
             }
-            with_widest(PieceTask {
-                samples: &samples[..count],
-                filters: &mut filters,
-                squares: &mut squares,
-            });
-        }
-        if turn >= AHEAD {
-            for (lane, squares) in squares.0.iter().enumerate() {
-                if let Some(sum) = at(lane).and_then(|number| sums.get_mut(number)) {
-                    *sum += weight * squares;
+            if turn >= AHEAD {
+                for (lane, squares) in squares.0.iter().enumerate() {
+                    let number = lane * each + turn - AHEAD;
+                    if let Some(sum) = sums.get_mut(number) {
+                        *sum += weight * squares;
+                    }
                 }
             }
         }
@@ -212,7 +289,7 @@ mod tests {
 
     #[test]
     fn stretches_side_by_side_have_the_sums_of_the_whole() {
-        for (rate, steps) in [(8_000u32, 4), (8_000, 37), (44_100, 20)] {
+        for (rate, steps) in [(8_000u32, 4), (8_000, 37), (8_000, 2100), (44_100, 20)] {
             let step = step(rate);
             let channel: Vec<f32> = (0..steps * step + 11)
                 .map(|n| {

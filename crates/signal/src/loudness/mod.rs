@@ -4,4 +4,4 @@ mod k_weighting;
 mod programme;
 mod true_peak;
 
-pub use programme::{Loudness, SILENCE_LUFS, integrated_loudness};
+pub use programme::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::k_weighting::{lufs, step, step_sums};
-use super::true_peak::true_peak_db;
+use super::k_weighting::{StepSums, for_pieces, lufs, step, step_sums};
+use super::true_peak::TruePeak;
 use crate::audio::Audio;
 use crate::error::{Result, SignalError};
 
@@ -34,8 +34,43 @@ pub struct Loudness {
 impl Loudness {
     /// Measures all channels together.
     pub fn measure(audio: &Audio) -> Result<Self> {
-        let sums = checked_sums(audio)?;
-        let step = step(audio.sample_rate);
+        let mut meter = LoudnessMeter::new(audio.sample_rate, audio.channels.len())?;
+        for_pieces(audio, |channels| meter.push(channels));
+        meter.finish()
+    }
+}
+
+/// Measures a programme that arrives in pieces; memory does not grow with its samples.
+pub struct LoudnessMeter {
+    sample_rate: u32,
+    frames: usize,
+    sums: StepSums,
+    true_peak: TruePeak,
+}
+
+impl LoudnessMeter {
+    /// A meter for all channels together.
+    pub fn new(sample_rate: u32, channels: usize) -> Result<Self> {
+        Ok(Self {
+            sample_rate,
+            frames: 0,
+            sums: StepSums::new(sample_rate, channels),
+            true_peak: TruePeak::new(sample_rate, channels)?,
+        })
+    }
+
+    /// Takes the next samples of each channel.
+    pub fn push(&mut self, channels: &[&[f32]]) {
+        self.frames += channels.first().map_or(0, |channel| channel.len());
+        self.sums.push(channels);
+        self.true_peak.push(channels);
+    }
+
+    /// What was measured.
+    pub fn finish(self) -> Result<Loudness> {
+        check_length(self.frames, self.sample_rate)?;
+        let sums = self.sums.finish();
+        let step = step(self.sample_rate);
         let momentary = window_powers(&sums, MOMENTARY_STEPS, step);
         let short_term = window_powers(&sums, SHORT_TERM_STEPS, step);
         let bounded = |powers: &[f64]| -> Vec<f64> {
@@ -44,12 +79,12 @@ impl Loudness {
                 .map(|power| lufs(*power).max(SILENCE_LUFS))
                 .collect()
         };
-        Ok(Self {
+        Ok(Loudness {
             integrated: gated_loudness(&momentary),
             momentary: bounded(&momentary),
             short_term: bounded(&short_term),
             range: loudness_range(&short_term),
-            true_peak: true_peak_db(audio)?,
+            true_peak: self.true_peak.finish(),
         })
     }
 }
@@ -64,15 +99,21 @@ pub fn integrated_loudness(audio: &Audio) -> Result<f64> {
 }
 
 fn checked_sums(audio: &Audio) -> Result<Vec<f64>> {
-    let block = audio.sample_rate as usize * 4 / 10;
-    if audio.frames() < block || block == 0 {
+    check_length(audio.frames(), audio.sample_rate)?;
+    Ok(step_sums(audio))
+}
+
+fn check_length(frames: usize, sample_rate: u32) -> Result<()> {
+    let block = sample_rate as usize * 4 / 10;
+    if frames < block || block == 0 {
+        let seconds = frames as f64 / f64::from(sample_rate.max(1));
         return Err(SignalError::parameter(
             "signal length",
-            format!("{:.3} s", audio.seconds()),
+            format!("{seconds:.3} s"),
             "loudness is defined over blocks of 0.4 s",
         ));
     }
-    Ok(step_sums(audio))
+    Ok(())
 }
 
 /// Mean powers of overlapping windows of `steps` steps.
@@ -130,6 +171,23 @@ mod tests {
         Audio {
             sample_rate,
             channels: vec![signal; channels],
+        }
+    }
+
+    #[test]
+    fn pieces_of_any_size_measure_what_the_whole_does() {
+        let audio = tone(8_000, &[(70.0, -23.0), (60.0, -30.0), (5.03, -6.0)], 2);
+        let whole = Loudness::measure(&audio).unwrap();
+        for size in [777, 40_000, 1_000_000] {
+            let mut meter = LoudnessMeter::new(8_000, 2).unwrap();
+            for start in (0..audio.frames()).step_by(size) {
+                let end = (start + size).min(audio.frames());
+                meter.push(&[
+                    &audio.channels[0][start..end],
+                    &audio.channels[1][start..end],
+                ]);
+            }
+            assert_eq!(meter.finish().unwrap(), whole);
         }
     }
 

@@ -58,6 +58,11 @@ impl MelFeature {
         (self.settings.rows(), self.settings.frames(samples))
     }
 
+    /// Sets the lowest compressed power, in place of one that the dynamic range would give.
+    pub(crate) fn limit(&mut self, lowest: f32) {
+        self.engine.limit(lowest);
+    }
+
     /// The features of `signal` into the caller's buffer of `rows × frames` values.
     pub fn compute_into(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
         let (rows, frames) = self.shape(signal.len());
@@ -83,6 +88,8 @@ impl MelFeature {
 }
 
 trait MelEngine: Send {
+    /// Sets the lowest compressed power; what is below becomes it.
+    fn limit(&mut self, lowest: f32);
     fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]);
 }
 
@@ -111,6 +118,8 @@ struct Engine<V> {
     /// Factor and floor of the logarithm.
     logarithm: Option<(f32, f32)>,
     dynamic_range: Option<f32>,
+    /// The lowest compressed power, where somebody has looked at the whole signal before.
+    lowest: Option<f32>,
     scale: (f32, f32),
     /// `[coefficient, filter]`, empty without a cepstrum.
     cosines: Vec<f32>,
@@ -146,6 +155,7 @@ impl<V: Lanes> Engine<V> {
             in_lanes,
             logarithm: settings.compression.logarithm(),
             dynamic_range: settings.dynamic_range,
+            lowest: None,
             scale: settings.scale,
             cosines: cosines(settings),
             rows,
@@ -175,7 +185,7 @@ impl<V: Lanes> Engine<V> {
             if self.dynamic_range.is_some() {
                 largest = largest.max(largest_lane(&self.mel[at..at + filters], here));
             } else {
-                self.finish(at, None, first, here, frames, out);
+                self.finish(at, self.lowest, first, here, frames, out);
             }
         }
         if let Some(range) = self.dynamic_range {
@@ -303,6 +313,10 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> MelEngine for Engine<V> {
+    fn limit(&mut self, lowest: f32) {
+        self.lowest = Some(lowest);
+    }
+
     fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]) {
         vectorize_method!(V: self => Engine::compute_blocks(
             signal: &'a [f32],

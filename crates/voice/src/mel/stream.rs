@@ -19,7 +19,7 @@ pub struct MelStream {
 
 impl MelStream {
     /// A stream of the feature; its dynamic range must be unlimited, because a limited one looks at the whole
-    /// signal, and its hop not longer than its frame.
+    /// signal.
     pub fn new(settings: FeatureSettings) -> Result<Self> {
         Self::with_blocks(settings, Blocks::Single)
     }
@@ -28,6 +28,30 @@ impl MelStream {
     /// time.
     pub fn in_bulk(settings: FeatureSettings) -> Result<Self> {
         Self::with_blocks(settings, Blocks::Wide)
+    }
+
+    /// A stream for a second look at a signal whose largest compressed power is known from the first: the bits
+    /// of the whole, its dynamic range included.
+    pub fn second_look(settings: FeatureSettings, largest: f32) -> Result<Self> {
+        let plain = FeatureSettings {
+            dynamic_range: None,
+            ..settings
+        };
+        let mut stream = Self::in_bulk(plain)?;
+        if let Some(range) = settings.dynamic_range {
+            stream.feature.limit(largest - range);
+        }
+        Ok(stream)
+    }
+
+    /// A stream of compressed mel powers, whose largest a second look needs.
+    pub fn first_look(settings: FeatureSettings) -> Result<Self> {
+        Self::in_bulk(FeatureSettings {
+            dynamic_range: None,
+            cepstrum: None,
+            scale: (1.0, 0.0),
+            ..settings
+        })
     }
 
     fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {

@@ -30,6 +30,32 @@ fn streamable(preset: Preset, stage: Stage) -> FeatureSettings {
     }
 }
 
+#[test]
+fn a_second_look_gives_the_bits_of_the_whole_with_its_dynamic_range() {
+    let mut signal = signal(9000, 5);
+    // So quiet that the range cuts most of it off.
+    signal[4000..].iter_mut().for_each(|x| *x *= 1e-5);
+    for stage in [Stage::LogMel, Stage::Cepstrum { coefficients: 13 }] {
+        let settings = FeatureSettings {
+            dynamic_range: Some(40.0),
+            ..streamable(Preset::Librosa, stage)
+        };
+        let whole = MelFeature::new(settings).unwrap().compute(&signal).unwrap();
+        let run = |mut stream: MelStream| {
+            let mut values = Vec::new();
+            for chunk in signal.chunks(700) {
+                stream.process(chunk, &mut values).unwrap();
+            }
+            stream.finish(&mut values).unwrap();
+            values
+        };
+        let powers = run(MelStream::first_look(settings).unwrap());
+        let largest = powers.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        let found = run(MelStream::second_look(settings, largest).unwrap());
+        assert_eq!(bits(&found), bits(&whole));
+    }
+}
+
 const FRAMING: Framing = Framing {
     length: 1024,
     hop: 160,
