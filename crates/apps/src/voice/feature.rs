@@ -202,7 +202,10 @@ impl LiveMel {
     ) -> Result<Box<dyn Listener>> {
         let stream = match settings.dynamic_range {
             None => MelStream::in_bulk(*settings)?,
-            Some(_) => MelStream::second_look(*settings, loudest(input, path, settings)?)?,
+            Some(_) => {
+                let largest = loudest(input, path, MelStream::first_look(*settings)?)?;
+                MelStream::second_look(*settings, largest)?
+            }
         };
         Ok(Box::new(Self {
             stream,
@@ -212,9 +215,8 @@ impl LiveMel {
     }
 }
 
-/// The largest compressed power of a file.
-fn loudest(input: &Input, path: &Path, settings: &FeatureSettings) -> Result<f32> {
-    let mut stream = MelStream::first_look(*settings)?;
+/// The largest value of a file, as a stream sees it.
+pub(super) fn loudest(input: &Input, path: &Path, mut stream: MelStream) -> Result<f32> {
     let mut values = Vec::new();
     let mut largest = f32::NEG_INFINITY;
     let mut look = |values: &mut Vec<f32>| {

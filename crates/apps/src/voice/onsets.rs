@@ -1,11 +1,15 @@
 //! `warpsmith voice onsets`: where sounds begin.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
-use warpsmith_voice::{OnsetDetector, Sizes, onset_frames, onset_strength_on_cuda};
+use warpsmith_voice::{OnsetDetector, OnsetStream, Sizes, onset_frames, onset_strength_on_cuda};
 
 use super::device::Task;
+use super::feature::loudest;
 use super::input::Input;
+use super::live::Listener;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -34,12 +38,22 @@ pub(crate) struct Onsets {
 
 impl Onsets {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            let (transform, hop) = self.sizes(rate);
+            let first = OnsetStream::first_look(rate, transform, hop)?;
+            let largest = loudest(&self.input, path, first)?;
+            Ok(Box::new(LiveOnsets {
+                stream: OnsetStream::second_look(rate, transform, hop, largest)?,
+                strength: Vec::new(),
+                form: self.form(rate),
+            }))
+        };
         Task {
             workload: "voice/onset",
             input: &self.input,
             destination: &self.destination,
             fits: true,
-            listener: None,
+            listener: Some(&listener),
             rate: None,
         }
         .write_sheets(
@@ -47,13 +61,15 @@ impl Onsets {
             |signal, rate| {
                 let (transform, hop) = self.sizes(rate);
                 let strength = OnsetDetector::new(rate, transform, hop)?.strength(signal)?;
-                Ok(self.sheet(rate, &strength))
+                Ok(self.form(rate).sheet(&strength))
             },
             |gpu, rate, signals| {
                 let (transform, hop) = self.sizes(rate);
                 let found = onset_strength_on_cuda(gpu, rate, transform, hop, signals)?;
                 let sheets = found.iter();
-                Ok(sheets.map(|strength| self.sheet(rate, strength)).collect())
+                Ok(sheets
+                    .map(|strength| self.form(rate).sheet(strength))
+                    .collect())
             },
         )
     }
@@ -65,14 +81,37 @@ impl Onsets {
         (transform, self.hop.unwrap_or(speech.hop))
     }
 
-    fn sheet(&self, rate: u32, strength: &[f32]) -> Sheet {
-        let (_, hop) = self.sizes(rate);
+    fn form(&self, rate: u32) -> Form {
+        Form {
+            rate,
+            hop: self.sizes(rate).1,
+            frames: self.frames,
+        }
+    }
+}
+
+/// What is written of the strengths.
+#[derive(Clone, Copy)]
+struct Form {
+    rate: u32,
+    hop: usize,
+    /// Every frame, or onsets alone.
+    frames: bool,
+}
+
+impl Form {
+    fn columns(self) -> Vec<String> {
+        let names = ["seconds", "strength", "onset"];
+        let count = if self.frames { 3 } else { 2 };
+        names[..count].iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn sheet(self, strength: &[f32]) -> Sheet {
+        let Self { rate, hop, .. } = self;
         let seconds = |frame: usize| (frame * hop) as f64 / f64::from(rate);
         let onsets = onset_frames(strength, rate, hop);
         let row = |frame: usize| [seconds(frame), f64::from(strength[frame])];
-        let mut columns = vec!["seconds".to_owned(), "strength".to_owned()];
         let values = if self.frames {
-            columns.push("onset".to_owned());
             let mut begins = vec![0.0; strength.len()];
             onsets.iter().for_each(|frame| begins[*frame] = 1.0);
             let rows = begins.into_iter().enumerate();
@@ -81,6 +120,34 @@ impl Onsets {
         } else {
             onsets.into_iter().flat_map(row).collect()
         };
-        Sheet::new(columns, values)
+        Sheet::new(self.columns(), values)
+    }
+}
+
+/// Onsets of a file that is heard twice: strengths are kept, levels are not.
+struct LiveOnsets {
+    stream: OnsetStream,
+    strength: Vec<f32>,
+    form: Form,
+}
+
+impl Listener for LiveOnsets {
+    fn columns(&self) -> Vec<String> {
+        self.form.columns()
+    }
+
+    fn hear(&mut self, piece: &[f32], _: &mut Vec<f64>) -> Result<()> {
+        Ok(self.stream.process(piece, &mut self.strength)?)
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            stream,
+            mut strength,
+            form,
+        } = *self;
+        stream.finish(&mut strength)?;
+        rows.extend(form.sheet(&strength).values);
+        Ok(())
     }
 }

@@ -124,15 +124,39 @@ impl OnsetStream {
             dynamic_range: None,
             ..levels(sample_rate, transform, hop)
         };
-        Ok(Self {
-            mel: MelStream::new(settings)?,
+        Ok(Self::of(MelStream::new(settings)?, &settings))
+    }
+
+    /// The levels whose largest a second look needs.
+    pub fn first_look(sample_rate: u32, transform: usize, hop: usize) -> Result<MelStream> {
+        MelStream::first_look(levels(sample_rate, transform, hop))
+    }
+
+    /// A stream for a second look at a signal: the bits of [`OnsetDetector::new`] on the whole.
+    pub fn second_look(
+        sample_rate: u32,
+        transform: usize,
+        hop: usize,
+        largest: f32,
+    ) -> Result<Self> {
+        let settings = levels(sample_rate, transform, hop);
+        Ok(Self::of(
+            MelStream::second_look(settings, largest)?,
+            &settings,
+        ))
+    }
+
+    fn of(mel: MelStream, settings: &FeatureSettings) -> Self {
+        let (transform, hop) = (settings.spectrum.transform, settings.spectrum.framing.hop);
+        Self {
+            mel,
             rises: Rises {
                 bands: settings.rows(),
                 levels: Vec::new(),
                 begun: false,
                 waiting: VecDeque::from(vec![0.0; shift(transform, hop)]),
             },
-        })
+        }
     }
 
     /// Takes the next samples; appends the strength of each frame that they complete.
