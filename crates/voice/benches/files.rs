@@ -14,6 +14,7 @@ use warpsmith_formats::wav::{SampleFormat, WavFormat};
 use warpsmith_voice::signal::LoudnessMeter;
 use warpsmith_voice::{
     Audio, Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, Stage, Stft,
+    integrated_loudness,
 };
 
 const RATE: u32 = 16_000;
@@ -86,7 +87,11 @@ fn features(path: &Path) {
             .unwrap();
         black_box(&out);
     });
-    report("loudness", SECONDS, || {
+    report("integrated loudness", SECONDS, || {
+        let audio = Audio::read(path).unwrap();
+        black_box(integrated_loudness(&audio).unwrap());
+    });
+    report("loudness with range and true peak", SECONDS, || {
         let mut meter = LoudnessMeter::new(RATE, 1).unwrap();
         Audio::each_piece_of(path, &mut |piece| {
             meter.push(&[&piece.channels[0]]);

@@ -121,3 +121,35 @@ fn coded_files_that_end_early_are_errors_and_can_be_salvaged() {
         assert!(salvaged >= least, "{name}: {salvaged}");
     }
 }
+
+#[test]
+fn damaged_coded_files_decode_or_fail() {
+    let mut seed = 3u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    for name in [
+        "chained.opus",
+        "surround.opus",
+        "chained.ogg",
+        "tone.webm",
+        "tone.mka",
+        "tone.mp3",
+        "tone.m4a",
+    ] {
+        let whole = std::fs::read(golden(name)).unwrap();
+        for round in 0..60 {
+            let mut bytes = whole.clone();
+            // Headers are at the start.
+            let reach = if round % 2 == 0 { bytes.len() } else { 900 };
+            for _ in 0..1 + round % 5 {
+                bytes[next(reach)] = next(256) as u8;
+            }
+            let read = Audio::read_stream(Path::new(name), &mut &bytes[..]);
+            if let Ok(audio) = read {
+                assert!(audio.frames() < 200_000, "{name}: {}", audio.frames());
+            }
+        }
+    }
+}
