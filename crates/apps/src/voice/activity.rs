@@ -105,7 +105,7 @@ impl Detector {
     }
 
     /// Whether decisions need no more than the past.
-    fn is_causal(&self) -> bool {
+    pub(super) fn is_causal(&self) -> bool {
         matches!(
             self.method,
             Method::Energy | Method::Webrtc | Method::Neural
@@ -113,7 +113,7 @@ impl Detector {
     }
 
     /// A listener whose decisions are those of [`Self::decide`].
-    fn listener(&self, sample_rate: u32) -> Result<Box<dyn Listener>> {
+    pub(super) fn listener(&self, sample_rate: u32) -> Result<Box<dyn Listener>> {
         let hop = (sample_rate as usize / 100).max(1);
         let decider = match self.method {
             Method::Energy => Decider::Energy(EnergyVad::new(self.margin)),

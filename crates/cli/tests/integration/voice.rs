@@ -482,6 +482,46 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
 }
 
 #[test]
+fn every_operation_on_pieces_says_what_the_whole_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    long_file(&path, 70);
+    assert!(std::fs::metadata(&path).unwrap().len() > 4 << 20);
+    let name = path.to_str().unwrap();
+    for verb in [
+        &["mel"][..],
+        &["mel", "--preset", "kaldi"],
+        &["mfcc"],
+        &["spectrogram", "--transform", "256", "--hop", "2000"],
+        &["chroma"],
+        &["onsets", "--frames"],
+        &["segments", "--method", "energy"],
+    ] {
+        let run = |form: &str| {
+            let words = [verb, &[name, "--as", form]].concat();
+            let output = warpsmith(&words).output().unwrap();
+            assert!(output.status.success(), "{verb:?} as {form}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        // Columns of JSON end together: the file is read whole.
+        let whole: serde_json::Value = serde_json::from_str(&run("json")).unwrap();
+        let columns = whole.as_object().unwrap();
+        let mut rows = 0;
+        for (frame, line) in run("jsonl").lines().enumerate() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            for (column, values) in columns {
+                let narrow = |value: &serde_json::Value| value.as_f64().map(|x| x as f32);
+                let found = narrow(&row[column]);
+                assert_eq!(found, narrow(&values[frame]), "{verb:?} {column} {frame}");
+            }
+            rows += 1;
+        }
+        let expected = columns.values().next().unwrap().as_array().unwrap().len();
+        assert_eq!(rows, expected, "{verb:?}");
+    }
+}
+
+#[test]
 fn a_network_without_weights_says_which_package_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = tone(folder.path());
