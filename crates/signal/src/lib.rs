@@ -9,6 +9,7 @@ mod error;
 mod filter;
 mod fourier;
 mod frame;
+mod interrupt;
 mod level;
 mod loudness;
 mod normalise;
@@ -27,9 +28,10 @@ pub use frame::{
     Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, Padding, SpectrumSettings,
     Symmetry, Tile, Window, transpose_into,
 };
+pub use interrupt::{checkpoint, interruptible};
 pub use level::{LevelStream, Levels, energy};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{LevelTarget, normalise};
-pub use resample::{BrickWall, Quality, Resampler};
+pub use resample::{BrickWall, Quality, ResampleStream, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
 pub use trim::{TrimSettings, trim};

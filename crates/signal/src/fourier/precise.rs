@@ -3,6 +3,8 @@
 
 use std::f64::consts::TAU;
 
+use crate::interrupt::checkpoint;
+
 /// A planned transform of a power of two.
 ///
 /// Spectra are packed into the signal's memory: the real parts of the lowest and of the highest
@@ -83,6 +85,7 @@ impl PreciseTransform {
 
     /// The complex transform of half the length, not scaled.
     fn transform(&self, points: &mut [[f64; 2]], backwards: bool) {
+        checkpoint();
         let count = points.len();
         let shift = usize::BITS - count.trailing_zeros();
         for n in 0..count {

@@ -13,6 +13,7 @@ use super::inlet::Inlet;
 use super::outlet::Outlet;
 use super::plan::{Plan, root};
 use super::points::Points;
+use crate::interrupt::checkpoint;
 
 /// The scratch memory and tables for transforms of one length.
 #[derive(Clone)]
@@ -57,11 +58,13 @@ impl<V: Lanes> RealBlock<V> {
 
     /// Transforms the samples into `bins`, lowest first.
     pub fn forward(&mut self, bins: &mut [[V; 2]]) {
+        checkpoint();
         vectorize_method!(V: self => RealBlock::samples_to_bins(bins: &'a mut [[V; 2]]));
     }
 
     /// As [`RealBlock::forward`], every bin to `outlet`. Not for a frame on its own.
     pub fn forward_to(&mut self, outlet: impl Outlet<[V; 2]>) {
+        checkpoint();
         self.transform_samples();
         V::vectorize(BinsTask {
             block: self,
@@ -72,6 +75,7 @@ impl<V: Lanes> RealBlock<V> {
     /// As [`RealBlock::forward_to`], of the pairs of neighbouring samples that `inlet` yields. Not for odd lengths.
     pub fn forward_from(&mut self, inlet: impl Inlet<[V; 2]>, outlet: impl Outlet<[V; 2]>) {
         debug_assert!(self.length.is_multiple_of(2), "neighbours go together");
+        checkpoint();
         V::vectorize(TransformFromTask { block: self, inlet });
         V::vectorize(BinsTask {
             block: self,
@@ -82,6 +86,7 @@ impl<V: Lanes> RealBlock<V> {
     /// The real frames whose bins are given, times `length`, into `samples`: all, or the
     /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
     pub fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
+        checkpoint();
         vectorize_method!(V: self => RealBlock::bins_to_samples(
             bins: &'a [[V; 2]],
             samples: &'a mut [V],
@@ -90,6 +95,7 @@ impl<V: Lanes> RealBlock<V> {
 
     /// As [`RealBlock::inverse`], all samples to `outlet`, from the last to the first. Not for a frame on its own.
     pub fn inverse_to(&mut self, bins: &[[V; 2]], outlet: impl Outlet<V>) {
+        checkpoint();
         V::vectorize(InverseToTask {
             block: self,
             bins,

@@ -7,7 +7,9 @@
 mod brick_wall;
 mod polyphase;
 mod resampler;
+mod stream;
 mod windowed_sinc;
 
 pub use brick_wall::BrickWall;
 pub use resampler::{Quality, Resampler};
+pub use stream::ResampleStream;

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use warpsmith_lanes::{Lanes, Task};
 
 use crate::frame::transpose_into;
+use crate::interrupt::checkpoint;
 
 /// Outputs of a group.
 const GROUP: usize = 8;
@@ -113,6 +114,7 @@ impl<V: Lanes, const VECTORS: usize, const TOGETHER: usize> Task
         let mut tile = vec![[V::splat(0.0); VECTORS]; height];
         let lanes = VECTORS * V::WIDTH;
         for (number, out) in self.out.chunks_mut(lanes * outputs).enumerate() {
+            checkpoint();
             let start = self.start + (number * lanes * inputs) as i64;
             fill(&mut tile, self.signal, start, inputs);
             for period in 0..periods {

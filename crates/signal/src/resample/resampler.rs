@@ -132,6 +132,16 @@ impl Resampler {
         (self.up, self.down, self.taps, self.before, &self.filters)
     }
 
+    /// Taps before an output's place.
+    pub(super) fn before(&self) -> usize {
+        self.before
+    }
+
+    /// Whether both rates are the same.
+    pub(super) fn is_identity(&self) -> bool {
+        self.up == self.down
+    }
+
     /// Samples of the result of `samples` samples: as long, in seconds, rounded up.
     #[inline]
     pub fn output_length(&self, samples: usize) -> usize {
@@ -140,13 +150,14 @@ impl Resampler {
 
     /// The signal at the other rate, silence beyond its ends.
     pub fn process(&self, signal: &[f32]) -> Vec<f32> {
-        if self.up == self.down {
+        if self.is_identity() {
             return signal.to_vec();
         }
         let mut out = vec![0.0; self.output_length(signal.len())];
         let task = Filtering {
             resampler: self,
             signal,
+            start: -(self.before as i64),
             out: &mut out,
         };
         InstructionSet::widest().with_lanes(Blocks::Wide, task);
@@ -154,18 +165,20 @@ impl Resampler {
     }
 }
 
-struct Filtering<'a> {
-    resampler: &'a Resampler,
-    signal: &'a [f32],
-    out: &'a mut [f32],
+/// Outputs, the first of which begins to look at the input at `start`.
+pub(super) struct Filtering<'a> {
+    pub(super) resampler: &'a Resampler,
+    pub(super) signal: &'a [f32],
+    pub(super) start: i64,
+    pub(super) out: &'a mut [f32],
 }
 
 impl LanesTask for Filtering<'_> {
     type Output = ();
 
     fn run<V: Lanes>(self) {
-        let Resampler { groups, before, .. } = self.resampler;
-        groups.run::<V>(self.signal, -(*before as i64), self.out);
+        let groups = &self.resampler.groups;
+        groups.run::<V>(self.signal, self.start, self.out);
     }
 }
 
