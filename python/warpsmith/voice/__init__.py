@@ -11,13 +11,24 @@ interpreter's lock, so that threads run side by side.
 (128, 44)
 """
 
-from . import effects, feature, filters, onset
+from . import effects, feature, filters, onset, stream
+from .batches import batch
 from .decibels import amplitude_to_db, db_to_amplitude, db_to_power, power_to_db
 from .files import load, resample
 from .pitch import pitch, pyin, yin
 from .presets import mel, mfcc
+from .quality import (
+    Perturbation,
+    cpps,
+    formants,
+    harmonicity,
+    perturbation,
+    pulses,
+    vibrato,
+)
 from .spectra import (
     cqt,
+    estimate_tuning,
     fft_frequencies,
     frames_to_time,
     griffinlim,
@@ -26,35 +37,45 @@ from .spectra import (
     stft,
     vqt,
 )
-from .speech import Loudness, formants, loudness, segments, vad
+from .speech import Loudness, loudness, picture, segments, vad
 
 __all__ = [
     "Loudness",
+    "Perturbation",
     "amplitude_to_db",
+    "batch",
+    "cpps",
     "cqt",
     "db_to_amplitude",
     "db_to_power",
     "effects",
+    "estimate_tuning",
     "feature",
     "fft_frequencies",
     "filters",
     "formants",
     "frames_to_time",
     "griffinlim",
+    "harmonicity",
     "istft",
     "load",
     "loudness",
     "mel",
     "mfcc",
     "onset",
+    "perturbation",
+    "picture",
     "pitch",
     "power_to_db",
+    "pulses",
     "pyin",
     "resample",
     "segments",
     "spectrogram",
     "stft",
+    "stream",
     "vad",
+    "vibrato",
     "vqt",
     "yin",
 ]

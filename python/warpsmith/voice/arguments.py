@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Union
 
 import numpy as np
@@ -10,17 +11,39 @@ Window = Union[str, "tuple[str, float]"]
 
 _WINDOWS = {"hanning": "hann", "rect": "boxcar", "rectangular": "boxcar", "ones": "boxcar"}
 
+#: The largest whole number that the native part takes.
+_LARGEST = 2**32 - 1
 
-def count(name: str, value: Any) -> int:
-    """A whole number from 1 on."""
-    number = int(value)
-    if number != value or number < 1:
-        raise ValueError(f"{name} = {value!r} cannot be used: a whole number from 1 on is needed")
+
+def count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number from `least` on."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = least - 1
+    if number != value or not least <= number <= _LARGEST:
+        raise ValueError(
+            f"{name} = {value!r} cannot be used: "
+            f"a whole number from {least} to {_LARGEST} is needed"
+        )
     return number
 
 
+def number(name: str, value: Any) -> float:
+    """A finite number."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"{name} = {value!r} cannot be used: a finite number is needed")
+    return found
+
+
 def signals(y: Any, name: str = "y") -> np.ndarray:
-    """Floats of 32 bits with the samples last."""
+    """Floats of 32 bits with the samples last; the array itself where it is that already."""
+    if y is None:
+        raise ValueError(f"give the signal as `{name}`")
     array = np.asarray(y)
     if array.ndim == 0:
         raise ValueError(f"{name} is one number; a signal has a dimension of samples")
@@ -29,27 +52,37 @@ def signals(y: Any, name: str = "y") -> np.ndarray:
             f"{name} holds {array.dtype}; floats with full scale at 1 are needed "
             "(divide 16-bit integers by 32768)"
         )
-    return np.ascontiguousarray(array, dtype=np.float32)
+    return np.require(array, np.float32, ["C", "ALIGNED"])
 
 
-def each(y: Any, compute: Callable[[bytes], np.ndarray]) -> np.ndarray:
+def one_signal(y: Any, name: str = "y") -> np.ndarray:
+    """One signal, for analyses that have no batches."""
+    array = signals(y, name)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} has {array.ndim} dimensions; give one signal, or use `voice.batch`"
+        )
+    return array
+
+
+def each(y: Any, compute: Callable[[np.ndarray], Any]) -> np.ndarray:
     """What `compute` makes of every signal, stacked as the signals are."""
     array = signals(y)
     leading = array.shape[:-1]
     if not leading:
-        return compute(array.tobytes())
-    results = [compute(row.tobytes()) for row in array.reshape(-1, array.shape[-1])]
+        return np.asarray(compute(array))
+    results = [np.asarray(compute(row)) for row in array.reshape(-1, array.shape[-1])]
     if not results:
         raise ValueError(f"y has shape {array.shape}: there is no signal in it")
     return np.stack(results).reshape(leading + results[0].shape)
 
 
-def matrix(values: tuple[bytearray, int, int], dtype: Any = np.float32) -> np.ndarray:
-    """Rows and frames; no frame at all is an error, as a peer would raise it."""
-    data, rows, frames = values
-    if frames == 0:
+def each_matrix(y: Any, compute: Callable[[np.ndarray], Any]) -> np.ndarray:
+    """The same for features by frames; no frame at all is an error, as a peer would raise it."""
+    found = each(y, compute)
+    if found.shape[-1] == 0:
         raise ValueError("the signal is shorter than a frame; use center=True or a smaller n_fft")
-    return np.frombuffer(data, dtype).reshape(rows, frames)
+    return found
 
 
 def beyond(center: bool, pad_mode: str) -> str:
@@ -69,8 +102,15 @@ def frames(
     length = count("n_fft", n_fft)
     under = length if win_length is None else count("win_length", win_length)
     hop = max(1, under // 4) if hop_length is None else count("hop_length", hop_length)
-    name, shape = (window, 0.0) if isinstance(window, str) else (window[0], float(window[1]))
-    return length, hop, under, _WINDOWS.get(name, name), shape, beyond(center, pad_mode)
+    if isinstance(window, str):
+        name, shape = window, 0.0
+    elif isinstance(window, (tuple, list)) and len(window) == 2 and isinstance(window[0], str):
+        name, shape = window[0], number("the window's shape", window[1])
+    else:
+        raise ValueError(
+            f"window = {window!r} cannot be used: give a name such as 'hann', or ('kaiser', beta)"
+        )
+    return length, hop, under, _WINDOWS.get(name, name), shape, beyond(center, str(pad_mode))
 
 
 def bank(
@@ -79,4 +119,10 @@ def bank(
     """The filters as the native part takes them."""
     if norm not in ("slaney", None):
         raise ValueError(f"norm = {norm!r} cannot be used: 'slaney' and None are known")
-    return count("n_mels", n_mels), float(fmin), fmax, bool(htk), norm == "slaney"
+    highest = None if fmax is None else number("fmax", fmax)
+    return count("n_mels", n_mels), number("fmin", fmin), highest, bool(htk), norm == "slaney"
+
+
+def span(fmin: Any, fmax: Any) -> tuple[float, float]:
+    """The lowest and the highest frequency."""
+    return number("fmin", fmin), number("fmax", fmax)

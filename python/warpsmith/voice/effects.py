@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .arguments import count, each, signals
+from .arguments import count, each, number, one_signal, signals
 
 
 def time_stretch(
@@ -15,16 +15,15 @@ def time_stretch(
 ) -> np.ndarray:
     """`y` at `rate` times its speed and at the same pitch, by a phase vocoder.
 
+    The vocoder of Flanagan and Golden (1966), with librosa's grid of frames.
+
     >>> import numpy as np
     >>> from warpsmith import voice
     >>> voice.effects.time_stretch(np.sin(np.arange(8000) / 5), rate=2).shape
     (4000,)
     """
-    size, hop = _sizes(n_fft, hop_length)
-    return each(
-        y,
-        lambda signal: np.frombuffer(_native.time_stretch(signal, rate, size, hop), np.float32),
-    )
+    speed, (size, hop) = number("rate", rate), _sizes(n_fft, hop_length)
+    return each(y, lambda signal: _native.time_stretch(signal, speed, size, hop))
 
 
 def pitch_shift(
@@ -36,14 +35,23 @@ def pitch_shift(
     n_fft: int = 2048,
     hop_length: int | None = None,
 ) -> np.ndarray:
-    """`y`, `n_steps` steps of the octave higher and as long as before."""
+    """`y`, `n_steps` steps of the octave higher and as long as before.
+
+    A stretch by the vocoder of `time_stretch`, then another rate.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(2 * np.pi * 220 * np.arange(16000) / 16000)
+    >>> higher = voice.effects.pitch_shift(y, sr=16000, n_steps=12)
+    >>> f0 = voice.yin(higher, fmin=65, fmax=800, sr=16000)
+    >>> higher.shape, round(float(np.median(f0)))
+    ((16000,), 440)
+    """
     count("sr", sr)
     size, hop = _sizes(n_fft, hop_length)
-    semitones = 12.0 * n_steps / count("bins_per_octave", bins_per_octave)
-    return each(
-        y,
-        lambda signal: np.frombuffer(_native.pitch_shift(signal, semitones, size, hop), np.float32),
-    )
+    steps = number("n_steps", n_steps)
+    semitones = 12.0 * steps / count("bins_per_octave", bins_per_octave)
+    return each(y, lambda signal: _native.pitch_shift(signal, semitones, size, hop))
 
 
 def trim(
@@ -57,16 +65,19 @@ def trim(
     >>> voice.effects.trim(y)[1].tolist()
     [9728, 21504]
     """
-    signal = signals(y)
-    if signal.ndim != 1:
-        raise ValueError(f"y has {signal.ndim} dimensions; give one signal")
+    signal = one_signal(y)
     sizes = count("frame_length", frame_length), count("hop_length", hop_length)
-    start, end = _native.trim(signal.tobytes(), top_db, *sizes)
+    start, end = _native.trim(signal, number("top_db", top_db), *sizes)
     return np.asarray(y)[start:end], np.array([start, end])
 
 
 def preemphasis(y: Any, *, coef: float = 0.97, zi: Any = None) -> np.ndarray:
-    """`y[n] − coef·y[n−1]`; the first sample continues the line through the first two."""
+    """`y[n] − coef·y[n−1]`; the first sample continues the line through the first two.
+
+    >>> from warpsmith import voice
+    >>> voice.effects.preemphasis([1.0, 1.0, 0.0], coef=0.5, zi=0.0).tolist()
+    [1.0, 0.5, -0.5]
+    """
     signal = signals(y)
     if signal.shape[-1] < 2 and zi is None:
         raise ValueError("the signal has fewer than two samples; give `zi`")
@@ -75,6 +86,27 @@ def preemphasis(y: Any, *, coef: float = 0.97, zi: Any = None) -> np.ndarray:
     out[..., 1:] -= np.float32(coef) * signal[..., :-1]
     out[..., :1] += before
     return out
+
+
+def deemphasis(y: Any, *, coef: float = 0.97, zi: Any = None) -> np.ndarray:
+    """The inverse of `preemphasis`: `x[n] = y[n] + coef·x[n−1]`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(np.arange(100) / 5)
+    >>> back = voice.effects.deemphasis(voice.effects.preemphasis(y))
+    >>> bool(np.abs(back - y).max() < 1e-5)
+    True
+    """
+    signal, factor = signals(y).copy(), number("coef", coef)
+    if signal.shape[-1] < 2 and zi is None:
+        raise ValueError("the signal has fewer than two samples; give `zi`")
+    if zi is None:
+        # What `preemphasis` has made of the first two samples, turned round.
+        signal[..., :1] = (signal[..., :1] + signal[..., 1:2]) / np.float32(3 - factor)
+    else:
+        signal[..., :1] += np.asarray(zi, np.float32)
+    return each(signal, lambda row: _native.deemphasise(row, factor))
 
 
 def denoise(
@@ -88,15 +120,106 @@ def denoise(
     """`y` without its steady noise (Ephraim and Malah 1984).
 
     `noise` are seconds that hold nothing else, from and to; by default the quietest frames count.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> hiss = 0.01 * np.random.default_rng(1).standard_normal(16000)
+    >>> bool(np.std(voice.effects.denoise(hiss, sr=16000)) < 0.3 * np.std(hiss))
+    True
     """
     rate = count("sr", sr)
-    part = None if noise is None else (int(noise[0] * rate), int(noise[1] * rate))
-    return each(
-        y,
-        lambda signal: np.frombuffer(
-            _native.denoise(signal, rate, reduction_db, margin_db, part), np.float32
-        ),
-    )
+    levels = number("reduction_db", reduction_db), number("margin_db", margin_db)
+    part = None
+    if noise is not None:
+        seconds = [number("noise", value) for value in noise]
+        if len(seconds) != 2 or not 0 <= seconds[0] < seconds[1]:
+            raise ValueError(f"noise = {noise!r} cannot be used: two seconds, from and to")
+        part = int(seconds[0] * rate), int(seconds[1] * rate)
+    return each(y, lambda signal: _native.denoise(signal, rate, *levels, part))
+
+
+def reverb(
+    y: Any,
+    *,
+    sr: float,
+    decay_seconds: float = 1.2,
+    size: float = 1.0,
+    damping: float = 0.3,
+    wet: float = 0.3,
+) -> np.ndarray:
+    """`y` in a room in which sound falls by 60 dB in `decay_seconds`; as much longer.
+
+    A feedback delay network of eight lines (Jot and Chaigne 1991). `size` is that of the room
+    over a middle-sized one, `damping` how much faster high frequencies fade (0 to below 1), `wet`
+    the share of the room in the result.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.effects.reverb(np.ones(100), sr=8000, decay_seconds=0.5).shape
+    (4100,)
+    """
+    room = [
+        number(name, value)
+        for name, value in [
+            ("decay_seconds", decay_seconds),
+            ("size", size),
+            ("damping", damping),
+            ("wet", wet),
+        ]
+    ]
+    rate = count("sr", sr)
+    return each(y, lambda signal: _native.reverb(signal, rate, *room))
+
+
+def convolve(y: Any, response: Any) -> np.ndarray:
+    """The convolution of `y` with a response, `samples + response − 1` long, by overlap-save.
+
+    >>> from warpsmith import voice
+    >>> [round(float(x), 6) for x in voice.effects.convolve([1.0, 2.0], [1.0, 0.5])]
+    [1.0, 2.5, 1.0]
+    """
+    impulse = one_signal(response, "response")
+    return each(y, lambda signal: _native.convolve(signal, impulse))
+
+
+def biquad(
+    y: Any, kind: str, *, sr: float, frequency: float, q: float = 0.7071, gain_db: float = 0.0
+) -> np.ndarray:
+    """`y` through a filter of second order (Bristow-Johnson's Audio EQ Cookbook).
+
+    `kind` is `lowpass`, `highpass`, `bandpass`, `notch`, `allpass`, `peaking`, `lowshelf` or
+    `highshelf`; the last three take `gain_db`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> low = voice.effects.biquad(np.ones(4000), "lowpass", sr=8000, frequency=100)
+    >>> round(float(low[-1]), 3)
+    1.0
+    """
+    of = count("sr", sr), number("frequency", frequency), number("q", q), number("gain_db", gain_db)
+    return each(y, lambda signal: _native.biquad(signal, str(kind), *of))
+
+
+def normalize(
+    y: Any, *, sr: float, peak: float | None = None, rms: float | None = None, lufs: float | None = None
+) -> np.ndarray:
+    """`y`, or all of `(channels, samples)`, with one gain that brings it to a level.
+
+    Give one of `peak` and `rms` (dBFS) and `lufs` (ITU-R BS.1770-4). Silence is an error.
+
+    >>> from warpsmith import voice
+    >>> voice.effects.normalize([0.1, -0.25], sr=16000, peak=0.0).tolist()
+    [0.4000000059604645, -1.0]
+    """
+    targets = [(name, level) for name, level in (("peak", peak), ("rms", rms), ("lufs", lufs)) if level is not None]
+    if len(targets) != 1:
+        raise ValueError(f"give one of peak, rms and lufs, not {len(targets)}")
+    array = signals(y)
+    if array.ndim > 2:
+        raise ValueError(f"y has {array.ndim} dimensions; give (channels, samples)")
+    (measure, level), = targets
+    sound, _ = _native.normalise(array, count("sr", sr), measure, number(measure, level))
+    return np.asarray(sound)
 
 
 def _sizes(n_fft: int, hop_length: int | None) -> tuple[int, int]:

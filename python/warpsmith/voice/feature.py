@@ -8,7 +8,16 @@ import numpy as np
 
 from .. import _native
 from . import filters
-from .arguments import Window, bank, beyond, count, each, frames, matrix
+from .arguments import (
+    Window,
+    bank,
+    beyond,
+    count,
+    each,
+    each_matrix,
+    frames,
+    number,
+)
 from .spectra import spectrogram
 
 
@@ -43,12 +52,10 @@ def melspectrogram(
         of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
         of_mel = bank(n_mels, fmin, fmax, htk, norm)
         plain = False, None, None, 0.0
-        return each(
-            _given(y), lambda signal: matrix(_native.mel(signal, rate, of, of_mel, *plain))
-        )
+        return each_matrix(y, lambda signal: _native.mel(signal, rate, of, of_mel, *plain))
     if S is None:
         S = spectrogram(
-            _given(y),
+            y,
             n_fft=n_fft,
             hop_length=hop_length,
             win_length=win_length,
@@ -101,12 +108,10 @@ def mfcc(
     of_mel = bank(n_mels, fmin, fmax, htk, mel_norm)
     if norm != "ortho":
         raise ValueError(f"norm = {norm!r} cannot be used: the DCT is orthonormal, 'ortho'")
-    if lifter < 0:
+    if number("lifter", lifter) < 0:
         raise ValueError(f"lifter = {lifter} cannot be used: it must not be below 0")
-    cepstrum = True, top_db, kept, lifter
-    return each(
-        _given(y), lambda signal: matrix(_native.mel(signal, rate, of, of_mel, *cepstrum))
-    )
+    cepstrum = True, None if top_db is None else number("top_db", top_db), kept, float(lifter)
+    return each_matrix(y, lambda signal: _native.mel(signal, rate, of, of_mel, *cepstrum))
 
 
 def delta(data: Any, *, width: int = 9, order: int = 1) -> np.ndarray:
@@ -117,11 +122,10 @@ def delta(data: Any, *, width: int = 9, order: int = 1) -> np.ndarray:
     >>> bool(np.allclose(voice.feature.delta(3.0 * np.arange(20)), 3))
     True
     """
-    features = np.ascontiguousarray(data, dtype=np.float32)
+    features = np.require(np.asarray(data), np.float32, ["C", "ALIGNED"])
     if features.ndim == 0:
         raise ValueError("data is one number; frames are needed")
-    moved = _native.delta(features.tobytes(), features.shape[-1], count("width", width), order)
-    return np.frombuffer(moved, np.float32).reshape(features.shape)
+    return np.asarray(_native.delta(features, count("width", width), count("order", order)))
 
 
 def rms(
@@ -146,21 +150,12 @@ def _level(y: Any, which: int, frame_length: int, hop_length: int, center: bool)
     sizes = count("frame_length", frame_length), count("hop_length", hop_length)
     ends = beyond(center, "constant")
 
-    def compute(signal: bytes) -> np.ndarray:
-        values = _native.levels(signal, *sizes, ends)[which]
-        return matrix((values, 1, len(values) // 4))
-
-    return each(y, compute)
+    return each_matrix(y, lambda signal: _native.levels(signal, *sizes, ends)[which])
 
 
 def _shape(name: str, y: Any, sr: float, of: tuple[int, int, int, str, float, str]) -> np.ndarray:
     rate = count("sr", sr)
-
-    def compute(signal: bytes) -> np.ndarray:
-        values = dict(_native.spectral_shape(signal, rate, of))[name]
-        return matrix((values, 1, len(values) // 4))
-
-    return each(y, compute)
+    return each_matrix(y, lambda signal: _native.spectral_shape(signal, rate, of, name))
 
 
 def spectral_centroid(
@@ -226,6 +221,54 @@ def spectral_flatness(
     return _shape("flatness", y, 22050, of)
 
 
+def spectral_entropy(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The entropy of the magnitudes' shares over its maximum, 0 to 1, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("entropy", y, sr, of)
+
+
+def spectral_flux(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The root of the summed squares of rises in magnitude, 0 at first, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("flux", y, sr, of)
+
+
+def spectral_slope(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The slope of the magnitudes' shares, per Hz (Peeters 2004), `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("slope", y, sr, of)
+
+
 def spectral_contrast(
     *,
     y: Any,
@@ -240,7 +283,7 @@ def spectral_contrast(
     """Peaks over valleys below 200 Hz and in six octaves above, dB, `(..., 7, frames)`."""
     rate = count("sr", sr)
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return each(y, lambda signal: matrix(_native.spectral_contrast(signal, rate, of)))
+    return each_matrix(y, lambda signal: _native.spectral_contrast(signal, rate, of))
 
 
 def chroma_stft(
@@ -253,20 +296,26 @@ def chroma_stft(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-    tuning: float = 0.0,
+    tuning: float | None = None,
 ) -> np.ndarray:
     """The power of the twelve pitch classes, the strongest of a frame 1, `(..., 12, frames)`.
 
-    There is no estimate of the tuning: A4 is 440 Hz, librosa's `tuning=0.0`.
+    `tuning` is that of the recording in semitones from A4 = 440 Hz; by default it is estimated,
+    as librosa does, for each signal of a batch.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(2 * np.pi * 440 * np.arange(22050) / 22050)
+    >>> int(voice.feature.chroma_stft(y=y, sr=22050)[:, 20].argmax())
+    9
     """
-    if tuning != 0.0:
-        raise ValueError(f"tuning = {tuning!r} cannot be used: A4 is 440 Hz, which is 0.0")
     rate = count("sr", sr)
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return each(y, lambda signal: matrix(_native.chroma(signal, rate, of)))
 
+    def compute(signal: np.ndarray) -> Any:
+        found = tuning
+        if found is None:
+            found = _native.estimate_tuning(signal, rate, of)
+        return _native.chroma(signal, rate, of, number("tuning", found))
 
-def _given(y: Any) -> Any:
-    if y is None:
-        raise ValueError("give the signal as `y`")
-    return y
+    return each_matrix(y, compute)

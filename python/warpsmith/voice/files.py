@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .arguments import count, each
+from .arguments import count, each, number
 
 
 def load(
@@ -31,10 +31,12 @@ def load(
     ...
     FileNotFoundError: cannot read `missing.wav`: No such file or directory (os error 2)
     """
-    if offset < 0 or (duration is not None and duration < 0):
+    first = number("offset", offset)
+    seconds = None if duration is None else number("duration", duration)
+    if first < 0 or (seconds is not None and seconds < 0):
         raise ValueError(f"offset = {offset} and duration = {duration}: neither may be below 0")
-    data, channels, rate = _native.read_audio(path, mono, float(offset), duration)
-    y = np.frombuffer(data, np.float32).reshape(channels, -1)
+    data, rate = _native.read_audio(path, bool(mono), first, seconds)
+    y = np.asarray(data)
     y = y[0] if mono else y
     if sr is not None and count("sr", sr) != rate:
         return resample(y, orig_sr=rate, target_sr=sr), int(sr)
@@ -53,6 +55,4 @@ def resample(y: Any, *, orig_sr: float, target_sr: float, res_type: str = "high"
     (16000,)
     """
     rates = count("orig_sr", orig_sr), count("target_sr", target_sr)
-    return each(
-        y, lambda signal: np.frombuffer(_native.resample(signal, *rates, res_type), np.float32)
-    )
+    return each(y, lambda signal: _native.resample(signal, *rates, str(res_type)))

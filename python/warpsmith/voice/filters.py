@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _native
-from .arguments import bank, count, matrix
+from .arguments import bank, count
 
 
 def mel(
@@ -28,4 +28,4 @@ def mel(
     (40, 257)
     """
     of = bank(n_mels, fmin, fmax, htk, norm)
-    return matrix(_native.mel_bank(count("sr", sr), count("n_fft", n_fft), of))
+    return np.asarray(_native.mel_bank(count("sr", sr), count("n_fft", n_fft), of))

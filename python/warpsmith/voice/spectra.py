@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .arguments import Window, count, each, frames, matrix
+from .arguments import Window, count, each_matrix, frames, number, one_signal
 
 
 def stft(
@@ -31,7 +31,7 @@ def stft(
     (257, 33)
     """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return each(y, lambda signal: matrix(_native.stft(signal, of, "complex"), np.complex64))
+    return each_matrix(y, lambda signal: _native.stft(signal, of, "complex"))
 
 
 def spectrogram(
@@ -48,8 +48,8 @@ def spectrogram(
     """`|stft|` to a power; magnitudes and powers are computed without the complex spectra."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
     kind = "power" if power == 2 else "magnitude"
-    values = each(y, lambda signal: matrix(_native.stft(signal, of, kind)))
-    return values if power in (1, 2) else np.power(values, power)
+    values = each_matrix(y, lambda signal: _native.stft(signal, of, kind))
+    return values if power in (1, 2) else np.power(values, np.float32(number("power", power)))
 
 
 def istft(
@@ -70,7 +70,7 @@ def istft(
     >>> bool(np.abs(voice.istft(voice.stft(y), length=4096) - y).max() < 1e-5)
     True
     """
-    spectra = np.ascontiguousarray(stft_matrix, dtype=np.complex64)
+    spectra = np.require(np.asarray(stft_matrix), np.complex64, ["C", "ALIGNED"])
     if spectra.ndim < 2:
         raise ValueError(f"the spectra have shape {spectra.shape}; bins and frames are needed")
     size = 2 * (spectra.shape[-2] - 1) if n_fft is None else count("n_fft", n_fft)
@@ -80,7 +80,9 @@ def istft(
     samples = of[1] * (spectra.shape[-1] - 1) + (0 if center else size)
     samples = samples if length is None else count("length", length)
     rows = spectra.reshape((-1,) + spectra.shape[-2:])
-    signals = [np.frombuffer(_native.istft(row.tobytes(), of, samples), np.float32) for row in rows]
+    if len(rows) == 0:
+        raise ValueError(f"the spectra have shape {spectra.shape}: there is nothing in them")
+    signals = [np.asarray(_native.istft(row, of, samples)) for row in rows]
     return np.stack(signals).reshape(spectra.shape[:-2] + (samples,))
 
 
@@ -101,25 +103,24 @@ def griffinlim(
 
     The same `random_state` gives the same signal, bit for bit.
     """
-    magnitudes = np.ascontiguousarray(S, dtype=np.float32)
+    magnitudes = np.require(np.asarray(S), np.float32, ["C", "ALIGNED"])
     if magnitudes.ndim < 2:
         raise ValueError(f"S has shape {magnitudes.shape}; bins and frames are needed")
     size = 2 * (magnitudes.shape[-2] - 1) if n_fft is None else count("n_fft", n_fft)
     of = frames(size, hop_length, win_length, window, center, "constant")
     samples = of[1] * (magnitudes.shape[-1] - 1) + (0 if center else size)
     rows = magnitudes.reshape((-1,) + magnitudes.shape[-2:])
+    if len(rows) == 0:
+        raise ValueError(f"S has shape {magnitudes.shape}: there is nothing in it")
+    rounds = count("n_iter", n_iter, 0), number("momentum", momentum)
+    seed = count("random_state", random_state, 0)
     signals = np.stack(
-        [
-            np.frombuffer(
-                _native.griffin_lim(row.tobytes(), of, samples, n_iter, momentum, random_state),
-                np.float32,
-            )
-            for row in rows
-        ]
+        [np.asarray(_native.griffin_lim(row, of, samples, *rounds, seed)) for row in rows]
     ).reshape(magnitudes.shape[:-2] + (samples,))
-    if length is None or length <= samples:
-        return signals[..., :length]
-    return np.pad(signals, [(0, 0)] * (signals.ndim - 1) + [(0, length - samples)])
+    wanted = samples if length is None else count("length", length)
+    if wanted <= samples:
+        return signals[..., :wanted]
+    return np.pad(signals, [(0, 0)] * (signals.ndim - 1) + [(0, wanted - samples)])
 
 
 def cqt(
@@ -156,12 +157,27 @@ def vqt(
     """Variable-Q spectra: as `cqt`, with bands that are `gamma` Hz wider."""
     sizes = count("n_bins", n_bins), count("bins_per_octave", bins_per_octave)
     rate, hop = count("sr", sr), count("hop_length", hop_length)
-    return each(
-        y,
-        lambda signal: matrix(
-            _native.constant_q(signal, rate, hop, fmin, *sizes, gamma), np.complex64
-        ),
+    lowest, wider = None if fmin is None else number("fmin", fmin), number("gamma", gamma)
+    return each_matrix(
+        y, lambda signal: _native.constant_q(signal, rate, hop, lowest, *sizes, wider)
     )
+
+
+def estimate_tuning(
+    *, y: Any, sr: float = 22050, n_fft: int = 2048, hop_length: int | None = None
+) -> float:
+    """How far one signal is tuned from A4 = 440 Hz, semitones, −0.5 to below 0.5, in hundredths.
+
+    Tops of spectra between bins, as librosa finds them (`piptrack` and `pitch_tuning`).
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(2 * np.pi * 440 * 2 ** (0.3 / 12) * np.arange(22050) / 22050)
+    >>> abs(voice.estimate_tuning(y=y, sr=22050) - 0.3) < 0.05
+    True
+    """
+    of = frames(n_fft, hop_length, None, "hann", True, "constant")
+    return _native.estimate_tuning(one_signal(y), count("sr", sr), of)
 
 
 def fft_frequencies(*, sr: float = 22050, n_fft: int = 2048) -> np.ndarray:

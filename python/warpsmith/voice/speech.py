@@ -1,13 +1,14 @@
-"""Speech in a recording: where it is, how loud the recording is, the resonances of the voice."""
+"""Speech in a recording: where it is, how loud the recording is, and a picture of both."""
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _native
-from .arguments import count, each, signals
+from .arguments import count, each, number, one_signal, signals
 
 #: Seconds between decisions about speech.
 HOP_SECONDS = 0.01
@@ -35,8 +36,7 @@ def loudness(y: Any, *, sr: float) -> Loudness:
     array = signals(y)
     if array.ndim > 2:
         raise ValueError(f"y has {array.ndim} dimensions; give (channels, samples)")
-    channels = 1 if array.ndim == 1 else array.shape[0]
-    return Loudness(*_native.loudness(array.tobytes(), channels, count("sr", sr)))
+    return Loudness(*_native.loudness(array, count("sr", sr)))
 
 
 def vad(
@@ -46,20 +46,27 @@ def vad(
     method: str = "statistical",
     aggressiveness: int = 2,
     margin_db: float = 6.0,
+    threshold: float = 0.5,
+    weights: str | PathLike[str] | None = None,
 ) -> np.ndarray:
     """Whether there is speech, for every 10 ms.
 
     `statistical` compares the bands of the whole signal with its noise, `periodicity` looks for the
     pitch of a voice, `energy` compares levels with the noise of the last seconds (`margin_db`),
-    `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3).
+    `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3), `neural` is Silero's
+    network, whose `weights` silero-vad's wheel has (`threshold` 0 to 1).
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> bool(voice.vad(np.zeros(16000), sr=16000).any())
+    False
     """
     rate = count("sr", sr)
-    return each(
-        y,
-        lambda signal: np.frombuffer(
-            _native.speech(signal, rate, method, aggressiveness, margin_db), np.uint8
-        ).astype(bool),
-    )
+    how = str(method), count("aggressiveness", aggressiveness, 0), number("margin_db", margin_db)
+    if how[1] > 3:
+        raise ValueError(f"aggressiveness = {aggressiveness} cannot be used: it goes from 0 to 3")
+    more = number("threshold", threshold), weights
+    return each(y, lambda signal: _native.speech(signal, rate, *how, *more))
 
 
 def segments(y: Any, *, sr: float, **how: Any) -> np.ndarray:
@@ -67,35 +74,19 @@ def segments(y: Any, *, sr: float, **how: Any) -> np.ndarray:
 
     `how` are the choices of `vad`.
     """
-    decisions = vad(y, sr=sr, **how)
-    if decisions.ndim != 1:
-        raise ValueError("give one signal")
+    decisions = vad(one_signal(y), sr=sr, **how)
     found = _native.speech_segments(decisions.astype(np.uint8).tobytes(), HOP_SECONDS)
     return np.array(found, np.float64).reshape(-1, 2)
 
 
-def formants(
-    y: Any,
-    *,
-    sr: float,
-    n_formants: int = 5,
-    fmax: float = 5500.0,
-    window_seconds: float = 0.025,
-    hop_seconds: float = 0.01,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times (s), frequencies and bandwidths (Hz) of resonances below `fmax`, as Praat finds them.
+def picture(y: Any, *, sr: float, kind: str = "png", title: str = "") -> bytes:
+    """A spectrogram with the pitch over it and speech marked under it: a file's bytes.
 
-    The matrices are `(n_formants, frames)`; NaN where a frame has fewer.
+    `kind` is `png`, `svg` or `html`; a page has the `title`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.picture(np.sin(np.arange(16000) / 5), sr=16000)[1:4]
+    b'PNG'
     """
-    signal, kept = signals(y), count("n_formants", n_formants)
-    if signal.ndim != 1:
-        raise ValueError(f"y has {signal.ndim} dimensions; give one signal")
-    seconds, hertz, width = _native.formants(
-        signal.tobytes(), count("sr", sr), kept, fmax, window_seconds, hop_seconds
-    )
-    shape = kept, len(seconds)
-    return (
-        np.array(seconds),
-        np.frombuffer(hertz, np.float32).reshape(shape),
-        np.frombuffer(width, np.float32).reshape(shape),
-    )
+    return _native.picture(one_signal(y), count("sr", sr), str(kind), str(title))

@@ -5,30 +5,34 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
 use warpsmith_voice::signal::{Quality, Resampler};
 use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_room};
 
-use super::{bytes, refused, samples};
+use super::{Array, Samples, refused, work};
 
-/// The samples of a part of a file, one channel after the other, how many channels there are, and the rate.
+/// The samples of a part of a file, `[channel, sample]`, and their rate.
 #[pyfunction]
-pub(crate) fn read_audio<'py>(
-    py: Python<'py>,
+pub(crate) fn read_audio(
+    py: Python<'_>,
     path: PathBuf,
     mono: bool,
     offset: f64,
     duration: Option<f64>,
-) -> PyResult<(Bound<'py, PyByteArray>, usize, u32)> {
-    let audio = py
-        .detach(|| part_of(&path, offset, duration.unwrap_or(f64::INFINITY)))
-        .map_err(refused)?;
+) -> PyResult<(Array, u32)> {
+    let audio = work(py, || {
+        part_of(&path, offset, duration.unwrap_or(f64::INFINITY))
+    })?;
     let channels = match mono {
         true => vec![audio.signal(ChannelChoice::Mix).map_err(refused)?],
         false => audio.channels,
     };
-    let count = channels.len();
-    Ok((bytes(py, &channels.concat()), count, audio.sample_rate))
+    let shape = [channels.len(), channels.first().map_or(0, Vec::len)];
+    let mut channels = channels;
+    let samples = match &mut channels[..] {
+        [one] => std::mem::take(one),
+        several => several.concat(),
+    };
+    Ok((Array::of(samples, &shape), audio.sample_rate))
 }
 
 /// The `duration` seconds from `offset` on; decodes no more than it must.
@@ -69,29 +73,32 @@ fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, 
 
 /// A signal at another rate.
 #[pyfunction]
-pub(crate) fn resample<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn resample(
+    py: Python<'_>,
+    signal: Samples<'_>,
     from: u32,
     to: u32,
     quality: &str,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let signal = samples(signal)?;
-    let quality = match quality {
-        "fast" => Quality::Fast,
-        "high" => Quality::High,
-        "highest" => Quality::Highest,
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "res_type = `{other}` cannot be used: `fast`, `high` and `highest` are known"
-            )));
-        }
-    };
-    let resampled = py.detach(|| {
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
+    let quality = quality_of(quality)?;
+    let resampled = work(py, || {
         let resampler = Resampler::new(from, to, quality)?;
         let count = resampler.output_length(signal.len());
         check_room("the resampled signal", count, size_of::<f32>())?;
-        Ok(resampler.process(&signal))
+        Ok(resampler.process(signal))
     });
-    Ok(bytes(py, &resampled.map_err(refused)?))
+    resampled.map(Array::line)
+}
+
+/// How sharp a filter is, by its name.
+pub(super) fn quality_of(name: &str) -> PyResult<Quality> {
+    match name {
+        "fast" => Ok(Quality::Fast),
+        "high" => Ok(Quality::High),
+        "highest" => Ok(Quality::Highest),
+        other => Err(PyValueError::new_err(format!(
+            "res_type = `{other}` cannot be used: `fast`, `high` and `highest` are known"
+        ))),
+    }
 }

@@ -1,111 +1,112 @@
 //! The fundamental frequency.
 
+use std::path::PathBuf;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
 use warpsmith_voice::{
-    HqPitch, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings, SignalError, Swipe, Yin,
+    CrepeNetwork, CrepePitch, HqPitch, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings,
+    SignalError, Swipe, Weights, Yin,
 };
 
-use super::{bytes, framing, refused, samples};
+use super::{Array, Samples, framing, work};
 
-fn range_of((low_hz, high_hz): (f64, f64)) -> PitchRange {
+pub(super) fn range_of((low_hz, high_hz): (f64, f64)) -> PitchRange {
     PitchRange { low_hz, high_hz }
 }
 
 /// The fundamental frequency of every frame.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub(crate) fn yin<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn yin(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     range: (f64, f64),
     frame: usize,
     hop: usize,
     beyond: &str,
     threshold: f32,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let signal = samples(signal)?;
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
     let range = range_of(range);
     let framing = framing(frame, hop, beyond)?;
-    let track = py.detach(|| Yin::new(rate, framing, range, threshold)?.track(&signal));
-    Ok(bytes(py, &track.map_err(refused)?))
+    let track = work(py, || {
+        Yin::new(rate, framing, range, threshold)?.track(signal)
+    });
+    track.map(Array::line)
 }
-
-/// What pYIN says of every frame: frequency, voicing (0 or 1), and its probability.
-type Track<'py> = (
-    Bound<'py, PyByteArray>,
-    Bound<'py, PyByteArray>,
-    Bound<'py, PyByteArray>,
-);
 
 /// Frequency, voicing and its probability of every frame.
 #[pyfunction]
-pub(crate) fn pyin<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn pyin(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     range: (f64, f64),
     frame: usize,
     hop: usize,
     beyond: &str,
-) -> PyResult<Track<'py>> {
-    let signal = samples(signal)?;
+) -> PyResult<(Array, Array, Array)> {
+    let signal = signal.finite()?;
     let range = range_of(range);
     let framing = framing(frame, hop, beyond)?;
-    let track = py.detach(|| {
+    let track = work(py, || {
         let mut pyin = Pyin::new(rate, framing, range, PyinSettings::default())?;
         pyin.check_room(signal.len())?;
-        Ok(pyin.track(&signal))
-    });
-    let track = track.map_err(refused)?;
-    let voiced: Vec<u8> = track
-        .voiced
-        .iter()
-        .map(|voiced| u8::from(*voiced))
-        .collect();
+        Ok(pyin.track(signal))
+    })?;
     Ok((
-        bytes(py, &track.frequency),
-        PyByteArray::new(py, &voiced),
-        bytes(py, &track.probability),
+        Array::line(track.frequency),
+        Array::line(track.voiced),
+        Array::line(track.probability),
     ))
 }
 
-/// Times in seconds, frequencies (0 where unvoiced) and how sure they are, by a tracker's name.
+/// Times in seconds, frequencies (0 where unvoiced) and how sure they are, by a tracker's name. `weights` names
+/// the file of a network's.
 #[pyfunction]
-pub(crate) fn pitch<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn pitch(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     range: (f64, f64),
     hop: usize,
     method: &str,
-) -> PyResult<(Vec<f64>, Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-    let signal = samples(signal)?;
+    weights: Option<PathBuf>,
+) -> PyResult<(Array, Array, Array)> {
+    let signal = signal.finite()?;
     let range = range_of(range);
-    let track = py.detach(|| {
-        Ok::<_, SignalError>(match method {
-            "praat" => {
+    let track = work(py, || {
+        Ok::<_, SignalError>(match (method, weights) {
+            ("praat", _) => {
                 let settings = PraatSettings::default();
-                let track = PraatPitch::new(rate, hop, range, settings)?.track(&signal);
+                let track = PraatPitch::new(rate, hop, range, settings)?.track(signal);
                 Some((track.seconds, track.frequency, track.strength))
             }
-            "swipe" => {
-                let track = Swipe::new(rate, hop, range, Swipe::THRESHOLD)?.track(&signal);
+            ("swipe", _) => {
+                let track = Swipe::new(rate, hop, range, Swipe::THRESHOLD)?.track(signal);
                 Some((track.seconds, track.frequency, track.strength))
             }
-            "hq" => {
-                let track = HqPitch::new(rate, hop, range)?.track(&signal);
+            ("hq", _) => {
+                let track = HqPitch::new(rate, hop, range)?.track(signal);
                 Some((track.seconds, track.frequency, track.confidence))
+            }
+            ("crepe", Some(weights)) => {
+                let network = CrepeNetwork::new(&Weights::read(&weights)?)?;
+                let track = CrepePitch::new(&network, rate, hop, range)?.track(signal);
+                Some((track.seconds, track.frequency, track.periodicity))
             }
             _ => None,
         })
     });
-    match track.map_err(refused)? {
-        Some((seconds, hertz, sure)) => Ok((seconds, bytes(py, &hertz), bytes(py, &sure))),
+    match track? {
+        Some((seconds, hertz, sure)) => {
+            Ok((Array::line(seconds), Array::line(hertz), Array::line(sure)))
+        }
         None => Err(PyValueError::new_err(format!(
-            "method = `{method}` cannot be used: `praat`, `swipe` and `hq` are known"
+            "method = `{method}` cannot be used: `hq`, `praat`, `swipe`, and `crepe` with the `weights` of its \
+             network are known"
         ))),
     }
 }

@@ -1,86 +1,105 @@
 //! A frame in a few numbers: its level, the shape of its spectrum, and whether a sound begins in it.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
-use warpsmith_voice::{CONTRAST_BANDS, Levels, OnsetDetector, SpectralContrast, SpectralShape};
+use warpsmith_voice::{
+    CONTRAST_BANDS, Levels, OnsetDetector, SpectralContrast, SpectralShape, SpectralStatistics,
+};
 
-use super::{Frames, bytes, floats, framing, refused, samples};
+use super::{Array, Frames, Samples, framing, work};
 
 /// Root mean square and zero-crossing rate of every frame.
 #[pyfunction]
-pub(crate) fn levels<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn levels(
+    py: Python<'_>,
+    signal: Samples<'_>,
     frame: usize,
     hop: usize,
     beyond: &str,
-) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-    let signal = samples(signal)?;
+) -> PyResult<(Array, Array)> {
+    let signal = signal.finite()?;
     let framing = framing(frame, hop, beyond)?;
-    let levels = py.detach(|| Levels::measure(&signal, framing));
-    let levels = levels.map_err(refused)?;
-    Ok((
-        bytes(py, &levels.rms),
-        bytes(py, &levels.zero_crossing_rate),
-    ))
+    let levels = work(py, || Levels::measure(signal, framing))?;
+    let row = |values: Vec<f32>| {
+        let frames = values.len();
+        Array::of(values, &[1, frames])
+    };
+    Ok((row(levels.rms), row(levels.zero_crossing_rate)))
 }
 
-/// A number to a frame, by name.
+/// One number to a frame, the one of this name.
 #[pyfunction]
-pub(crate) fn spectral_shape<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn spectral_shape(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     frames: Frames,
-) -> PyResult<Vec<(&'static str, Bound<'py, PyByteArray>)>> {
-    let (signal, settings) = (samples(signal)?, frames.spectrum()?);
-    let shape = py.detach(|| Ok(SpectralShape::new(settings, rate)?.measure(&signal)));
-    let shape = shape.map_err(refused)?;
-    let rows = [
-        ("centroid", shape.centroid),
-        ("bandwidth", shape.bandwidth),
-        ("rolloff", shape.rolloff),
-        ("flatness", shape.flatness),
-        ("entropy", shape.entropy),
-        ("flux", shape.flux),
-        ("slope", shape.slope),
-    ];
-    Ok(rows.map(|(name, row)| (name, bytes(py, &row))).to_vec())
+    name: &str,
+) -> PyResult<Array> {
+    let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    let shape = work(py, || {
+        Ok(SpectralShape::new(settings, rate)?.measure(signal))
+    });
+    let row = statistic(shape?, name)?;
+    let count = row.len();
+    Ok(Array::of(row, &[1, count]))
+}
+
+/// The statistic of this name.
+pub(super) fn statistic(of: SpectralStatistics, name: &str) -> PyResult<Vec<f32>> {
+    Ok(match name {
+        "centroid" => of.centroid,
+        "bandwidth" => of.bandwidth,
+        "rolloff" => of.rolloff,
+        "flatness" => of.flatness,
+        "entropy" => of.entropy,
+        "flux" => of.flux,
+        "slope" => of.slope,
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "there is no statistic `{other}`: centroid, bandwidth, rolloff, flatness, entropy, flux and \
+                 slope are known"
+            )));
+        }
+    })
 }
 
 /// Contrast in dB: values, bands and frames.
 #[pyfunction]
-pub(crate) fn spectral_contrast<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn spectral_contrast(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     frames: Frames,
-) -> PyResult<(Bound<'py, PyByteArray>, usize, usize)> {
-    let (signal, settings) = (samples(signal)?, frames.spectrum()?);
-    let contrast = py.detach(|| SpectralContrast::new(settings, rate)?.compute(&signal));
-    let contrast = contrast.map_err(refused)?;
+) -> PyResult<Array> {
+    let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    let contrast = work(py, || {
+        SpectralContrast::new(settings, rate)?.compute(signal)
+    })?;
     let count = settings.framing.count(signal.len());
-    Ok((bytes(py, &contrast), CONTRAST_BANDS, count))
+    Ok(Array::of(contrast, &[CONTRAST_BANDS, count]))
 }
 
 /// How much each frame rises above the one before.
 #[pyfunction]
-pub(crate) fn onset_strength<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn onset_strength(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     transform: usize,
     hop: usize,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let signal = samples(signal)?;
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
     framing(transform, hop, "constant")?;
-    let strength = py.detach(|| OnsetDetector::new(rate, transform, hop)?.strength(&signal));
-    Ok(bytes(py, &strength.map_err(refused)?))
+    work(py, || {
+        OnsetDetector::new(rate, transform, hop)?.strength(signal)
+    })
+    .map(Array::line)
 }
 
 /// The frames in which sounds begin, by the strengths of all.
 #[pyfunction]
-pub(crate) fn onset_frames(strength: &[u8], rate: u32, hop: usize) -> PyResult<Vec<usize>> {
+pub(crate) fn onset_frames(strength: Samples<'_>, rate: u32, hop: usize) -> PyResult<Vec<usize>> {
     framing(1, hop, "constant")?;
-    Ok(warpsmith_voice::onset_frames(&floats(strength)?, rate, hop))
+    Ok(warpsmith_voice::onset_frames(strength.floats(), rate, hop))
 }

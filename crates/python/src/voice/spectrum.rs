@@ -2,93 +2,73 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
 use warpsmith_voice::{
     CepstrumSettings, Chroma, Compression, ConstantQ, ConstantQSettings, Density, Derivative,
-    FeatureSettings, Istft, Layout, Lifter, MelBank, MelFeature, MelNorm, MelScale, MelSettings,
-    MelSlope, Preset, SignalError, Sizes, Stage, Stft, check_room,
+    FeatureSettings, Istft, Layout, Lifter, MelBank, MelFeature, PITCH_CLASSES, Preset,
+    SignalError, Sizes, Stage, Stft, check_room,
 };
 
-use super::{Frames, bytes, complex, floats, refused, samples};
-
-/// Values with the numbers of their rows and columns.
-type Matrix<'py> = (Bound<'py, PyByteArray>, usize, usize);
+use super::{Array, Bank, Frames, Samples, refused, work};
 
 /// Complex spectra, or their powers or magnitudes: values, bins and frames.
 #[pyfunction]
-pub(crate) fn stft<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn stft(
+    py: Python<'_>,
+    signal: Samples<'_>,
     frames: Frames,
     kind: &str,
-) -> PyResult<Matrix<'py>> {
-    let (signal, settings) = (samples(signal)?, frames.spectrum()?);
+) -> PyResult<Array> {
+    let (signal, settings) = (signal.finite()?, frames.spectrum()?);
     let mut stft = Stft::new(settings).map_err(refused)?;
     let (bins, count) = stft.shape(signal.len());
-    // Once here and once in Python.
-    stft.check_room(signal.len(), 2 * size_of::<[f32; 2]>())
-        .map_err(refused)?;
     let density = match kind {
         "magnitude" => Density::Magnitude,
         "power" => Density::Power,
         _ => {
-            let mut values = vec![[0.0; 2]; bins * count];
-            py.detach(|| stft.complex(&signal, &mut values))
-                .map_err(refused)?;
-            return Ok((complex(py, &values), bins, count));
+            let values = work(py, || {
+                stft.check_room(signal.len(), size_of::<[f32; 2]>())?;
+                let mut values = vec![[0.0; 2]; bins * count];
+                stft.complex(signal, &mut values)?;
+                Ok(values)
+            });
+            return Ok(Array::of(values?, &[bins, count]));
         }
     };
-    let mut values = vec![0.0; bins * count];
-    py.detach(|| stft.density(&signal, density, &mut values))
-        .map_err(refused)?;
-    Ok((bytes(py, &values), bins, count))
+    let values = work(py, || {
+        stft.check_room(signal.len(), size_of::<f32>())?;
+        let mut values = vec![0.0; bins * count];
+        stft.density(signal, density, &mut values)?;
+        Ok(values)
+    });
+    Ok(Array::of(values?, &[bins, count]))
 }
 
 /// The signal of so many samples behind spectra.
 #[pyfunction]
-pub(crate) fn istft<'py>(
-    py: Python<'py>,
-    spectra: &[u8],
+pub(crate) fn istft(
+    py: Python<'_>,
+    spectra: Samples<'_>,
     frames: Frames,
     count: usize,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let parts = samples(spectra)?;
-    let (spectra, _) = parts.as_chunks::<2>();
+) -> PyResult<Array> {
+    let (spectra, _) = spectra.finite()?.as_chunks::<2>();
     let settings = frames.spectrum()?;
-    let signal = py.detach(|| {
+    let signal = work(py, || {
         check_room("the signal", count, size_of::<f32>())?;
         let mut signal = vec![0.0; count];
         Istft::new(settings)?.reconstruct(spectra, &mut signal)?;
         Ok(signal)
     });
-    Ok(bytes(py, &signal.map_err(refused)?))
-}
-
-/// Filters as Python names them: `n_mels`, `fmin`, `fmax`, `htk`, and whether `norm` is Slaney's.
-#[derive(FromPyObject)]
-pub(crate) struct Bank(usize, f64, Option<f64>, bool, bool);
-
-impl Bank {
-    fn settings(&self) -> MelSettings {
-        let Self(filters, low_hz, high_hz, htk, area) = *self;
-        MelSettings {
-            filters,
-            low_hz,
-            high_hz,
-            scale: if htk { MelScale::Htk } else { MelScale::Slaney },
-            norm: if area { MelNorm::Area } else { MelNorm::Peak },
-            slope: MelSlope::Hertz,
-        }
-    }
+    signal.map(Array::line)
 }
 
 /// Mel powers; with `decibels` their logarithms, within `top_db` of the largest; with `coefficients` their
 /// cepstra under a lifter. Values, rows and frames.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub(crate) fn mel<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn mel(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     frames: Frames,
     bank: Bank,
@@ -96,8 +76,8 @@ pub(crate) fn mel<'py>(
     top_db: Option<f32>,
     coefficients: Option<usize>,
     lifter: f64,
-) -> PyResult<Matrix<'py>> {
-    let signal = samples(signal)?;
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
     let settings = FeatureSettings {
         sample_rate: rate,
         gain: 1.0,
@@ -119,29 +99,22 @@ pub(crate) fn mel<'py>(
         drop_last_frame: false,
         layout: Layout::RowsFirst,
     };
-    feature(py, &signal, settings)
+    feature(py, signal, settings)
 }
 
-fn feature<'py>(
-    py: Python<'py>,
-    signal: &[f32],
-    settings: FeatureSettings,
-) -> PyResult<Matrix<'py>> {
-    let values = py.detach(|| MelFeature::new(settings)?.compute(signal));
-    let (rows, frames) = (settings.rows(), settings.frames(signal.len()));
-    Ok((bytes(py, &values.map_err(refused)?), rows, frames))
+fn feature(py: Python<'_>, signal: &[f32], settings: FeatureSettings) -> PyResult<Array> {
+    let values = work(py, || MelFeature::new(settings)?.compute(signal))?;
+    Ok(Array::of(
+        values,
+        &[settings.rows(), settings.frames(signal.len())],
+    ))
 }
 
 /// The weights of mel filters, filters by bins.
 #[pyfunction]
-pub(crate) fn mel_bank<'py>(
-    py: Python<'py>,
-    rate: u32,
-    transform: usize,
-    bank: Bank,
-) -> PyResult<Matrix<'py>> {
+pub(crate) fn mel_bank(py: Python<'_>, rate: u32, transform: usize, bank: Bank) -> PyResult<Array> {
     let bins = transform / 2 + 1;
-    let weights = || {
+    let weights = work(py, || {
         check_room("the filters", bank.0.saturating_mul(bins), size_of::<f32>())?;
         let bank = MelBank::new(&bank.settings(), rate, transform)?;
         let mut weights = vec![0.0; bank.filters().len() * bins];
@@ -149,9 +122,8 @@ pub(crate) fn mel_bank<'py>(
             row[filter.first..][..filter.weights.len()].copy_from_slice(&filter.weights);
         }
         Ok(weights)
-    };
-    let weights = weights().map_err(refused)?;
-    Ok((bytes(py, &weights), bank.0, bins))
+    });
+    Ok(Array::of(weights?, &[bank.0, bins]))
 }
 
 /// The one rate that a preset is defined at, where there is one.
@@ -164,9 +136,9 @@ pub(crate) fn preset_rate(preset: &str) -> PyResult<Option<u32>> {
 /// Mel powers, their logarithms or cepstra as a preset has them: values, rows and frames.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub(crate) fn preset_features<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn preset_features(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     preset: &str,
     stage: &str,
@@ -174,8 +146,8 @@ pub(crate) fn preset_features<'py>(
     transform: Option<usize>,
     hop: Option<usize>,
     filters: Option<usize>,
-) -> PyResult<Matrix<'py>> {
-    let signal = samples(signal)?;
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
     let preset: Preset = preset.parse().map_err(refused)?;
     let own = preset.sizes(rate);
     let sizes = Sizes {
@@ -192,19 +164,19 @@ pub(crate) fn preset_features<'py>(
         layout: Layout::RowsFirst,
         ..preset.feature(rate, sizes, stage)
     };
-    feature(py, &signal, settings)
+    feature(py, signal, settings)
 }
 
-/// The derivative of every row of so many frames.
+/// The derivative of every row, along its frames.
 #[pyfunction]
-pub(crate) fn delta<'py>(
-    py: Python<'py>,
-    features: &[u8],
-    frames: usize,
+pub(crate) fn delta(
+    py: Python<'_>,
+    features: Samples<'_>,
     width: usize,
     order: usize,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let features = floats(features)?;
+) -> PyResult<Array> {
+    let frames = features.shape().last().copied().unwrap_or(0);
+    let values = features.floats();
     let order = match order {
         1 => Derivative::First,
         2 => Derivative::Second,
@@ -214,24 +186,24 @@ pub(crate) fn delta<'py>(
             )));
         }
     };
-    let moved = py.detach(|| warpsmith_voice::delta(&features, frames, width, order));
-    Ok(bytes(py, &moved.map_err(refused)?))
+    let moved = work(py, || warpsmith_voice::delta(values, frames, width, order));
+    Ok(Array::of(moved?, features.shape()))
 }
 
 /// Constant-Q spectra: complex values, bins and frames.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub(crate) fn constant_q<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn constant_q(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     hop: usize,
     lowest_hz: Option<f64>,
     bins: usize,
     per_octave: usize,
     gamma_hz: f64,
-) -> PyResult<Matrix<'py>> {
-    let signal = samples(signal)?;
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
     let piano = ConstantQSettings::piano(hop);
     let settings = ConstantQSettings {
         lowest_hz: lowest_hz.unwrap_or(piano.lowest_hz),
@@ -240,26 +212,42 @@ pub(crate) fn constant_q<'py>(
         gamma_hz,
         ..piano
     };
-    let spectra = py.detach(|| {
+    let spectra = work(py, || {
         let mut analysis = ConstantQ::new(rate, settings)?;
         analysis.check_room(signal.len())?;
-        Ok::<_, SignalError>(analysis.compute(&signal))
+        Ok::<_, SignalError>(analysis.compute(signal))
     });
-    let (values, frames) = spectra.map_err(refused)?;
-    Ok((complex(py, &values), bins, frames))
+    let (values, frames) = spectra?;
+    Ok(Array::of(values, &[bins, frames]))
 }
 
-/// The power of pitch classes: values, classes and frames.
+/// The power of pitch classes, tuned so many semitones above A4 = 440 Hz.
 #[pyfunction]
-pub(crate) fn chroma<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+pub(crate) fn chroma(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     frames: Frames,
-) -> PyResult<Matrix<'py>> {
-    let (signal, settings) = (samples(signal)?, frames.spectrum()?);
-    let classes = py.detach(|| Chroma::new(settings, rate)?.compute(&signal));
-    let classes = classes.map_err(refused)?;
+    tuning: f64,
+) -> PyResult<Array> {
+    let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    let classes = work(py, || {
+        Chroma::tuned(settings, rate, tuning)?.compute(signal)
+    });
     let frames = settings.framing.count(signal.len());
-    Ok((bytes(py, &classes), warpsmith_voice::PITCH_CLASSES, frames))
+    Ok(Array::of(classes?, &[PITCH_CLASSES, frames]))
+}
+
+/// Semitones between a signal's tuning and A4 = 440 Hz.
+#[pyfunction]
+pub(crate) fn estimate_tuning(
+    py: Python<'_>,
+    signal: Samples<'_>,
+    rate: u32,
+    frames: Frames,
+) -> PyResult<f64> {
+    let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    work(py, || {
+        warpsmith_voice::estimate_tuning(signal, settings, rate)
+    })
 }

@@ -1,33 +1,24 @@
-//! Speech in a recording: where it is, how loud the recording is, and the resonances of the voice.
+//! Speech in a recording: where it is, how loud the recording is, and a picture of both.
+
+use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
-use warpsmith_voice::quality::{FormantSettings, FormantTracker};
+use pyo3::types::PyBytes;
 use warpsmith_voice::{
-    Audio, EnergyVad, FrameMillis, Loudness, PeriodicityVad, SignalError, StatisticalSettings,
-    StatisticalVad, WebrtcMode, WebrtcVad, segments,
+    EnergyVad, FrameMillis, Loudness, NeuralSettings, NeuralVad, PeriodicityVad, SignalError,
+    SileroNetwork, SpectrogramPicture, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
+    Weights, segments,
 };
 
-use super::{bytes, refused, samples};
+use super::effect::audio_of;
+use super::{Array, Samples, work};
 
 /// Integrated loudness, its range, the loudest 0.4 s and 3 s, and the true peak; NaN is absent.
 #[pyfunction]
-pub(crate) fn loudness(
-    py: Python<'_>,
-    signals: &[u8],
-    channels: usize,
-    rate: u32,
-) -> PyResult<[f64; 5]> {
-    let signals = samples(signals)?;
-    let audio = Audio {
-        sample_rate: rate,
-        channels: signals
-            .chunks_exact((signals.len() / channels.max(1)).max(1))
-            .map(<[f32]>::to_vec)
-            .collect(),
-    };
-    let measured = py.detach(|| Loudness::measure(&audio)).map_err(refused)?;
+pub(crate) fn loudness(py: Python<'_>, channels: Samples<'_>, rate: u32) -> PyResult<[f64; 5]> {
+    let audio = audio_of(&channels, rate)?;
+    let measured = work(py, || Loudness::measure(&audio))?;
     let loudest = |values: &[f64]| values.iter().copied().fold(f64::NAN, f64::max);
     Ok([
         measured.integrated,
@@ -38,49 +29,57 @@ pub(crate) fn loudness(
     ])
 }
 
-/// Whether there is speech, for every 10 ms, as 0 or 1.
+/// Whether there is speech, for every 10 ms. `weights` names the file of a network's.
 #[pyfunction]
-pub(crate) fn speech<'py>(
-    py: Python<'py>,
-    signal: &[u8],
+#[allow(clippy::too_many_arguments, reason = "Python names them")]
+pub(crate) fn speech(
+    py: Python<'_>,
+    signal: Samples<'_>,
     rate: u32,
     method: &str,
     aggressiveness: u8,
     margin_db: f32,
-) -> PyResult<Bound<'py, PyByteArray>> {
-    let signal = samples(signal)?;
-    let mode = match aggressiveness {
-        0 => WebrtcMode::Quality,
-        1 => WebrtcMode::LowBitrate,
-        2 => WebrtcMode::Aggressive,
-        3 => WebrtcMode::VeryAggressive,
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "aggressiveness = {other} cannot be used: it goes from 0 to 3"
-            )));
-        }
-    };
-    let decisions = py.detach(|| {
-        Ok::<_, SignalError>(match method {
-            "statistical" => {
-                Some(StatisticalVad::new(rate, StatisticalSettings::default())?.decide(&signal)?)
+    threshold: f32,
+    weights: Option<PathBuf>,
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
+    let mode = webrtc_mode(aggressiveness)?;
+    let decisions = work(py, || {
+        Ok::<_, SignalError>(match (method, weights) {
+            ("statistical", _) => {
+                Some(StatisticalVad::new(rate, StatisticalSettings::default())?.decide(signal)?)
             }
-            "periodicity" => Some(PeriodicityVad::new(rate)?.decide(&signal)),
-            "webrtc" => Some(WebrtcVad::decide(&signal, rate, mode, FrameMillis::Ten)?),
-            "energy" => {
+            ("periodicity", _) => Some(PeriodicityVad::new(rate)?.decide(signal)),
+            ("webrtc", _) => Some(WebrtcVad::decide(signal, rate, mode, FrameMillis::Ten)?),
+            ("energy", _) => {
                 let hop = (rate as usize / 100).max(1);
-                Some(EnergyVad::new(margin_db).decide(&signal, hop))
+                Some(EnergyVad::new(margin_db).decide(signal, hop))
+            }
+            ("neural", Some(weights)) => {
+                let network = SileroNetwork::new(&Weights::read(&weights)?)?;
+                let settings = NeuralSettings::from_threshold(threshold);
+                Some(NeuralVad::new(&network, rate, settings)?.decide(signal))
             }
             _ => None,
         })
     });
-    match decisions.map_err(refused)? {
-        Some(decisions) => {
-            let decisions: Vec<u8> = decisions.iter().map(|speech| u8::from(*speech)).collect();
-            Ok(PyByteArray::new(py, &decisions))
-        }
-        None => Err(PyValueError::new_err(format!(
-            "method = `{method}` cannot be used: `statistical`, `periodicity`, `energy` and `webrtc` are known"
+    decisions?.map(Array::line).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "method = `{method}` cannot be used: `statistical`, `periodicity`, `energy`, `webrtc`, and `neural` \
+             with the `weights` of its network are known"
+        ))
+    })
+}
+
+/// How much WebRTC's detector doubts.
+pub(super) fn webrtc_mode(aggressiveness: u8) -> PyResult<WebrtcMode> {
+    match aggressiveness {
+        0 => Ok(WebrtcMode::Quality),
+        1 => Ok(WebrtcMode::LowBitrate),
+        2 => Ok(WebrtcMode::Aggressive),
+        3 => Ok(WebrtcMode::VeryAggressive),
+        other => Err(PyValueError::new_err(format!(
+            "aggressiveness = {other} cannot be used: it goes from 0 to 3"
         ))),
     }
 }
@@ -93,42 +92,30 @@ pub(crate) fn speech_segments(decisions: &[u8], hop_seconds: f64) -> Vec<(f64, f
     found.iter().map(|part| (part.start, part.end)).collect()
 }
 
-/// Times in seconds, and the frequencies and bandwidths of each frame's formants, `[formant, frame]`; NaN is
-/// absent.
+/// A spectrogram with pitch and speech: the bytes of a `png`, `svg` or `html` file.
 #[pyfunction]
-pub(crate) fn formants<'py>(
+pub(crate) fn picture<'py>(
     py: Python<'py>,
-    signal: &[u8],
+    signal: Samples<'_>,
     rate: u32,
-    count: usize,
-    ceiling_hz: f64,
-    window_seconds: f64,
-    hop_seconds: f64,
-) -> PyResult<(Vec<f64>, Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-    let signal = samples(signal)?;
-    let settings = FormantSettings {
-        count,
-        ceiling_hz,
-        window_seconds,
-        hop_seconds,
-        ..FormantSettings::default()
+    kind: &str,
+    title: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let signal = signal.finite()?;
+    let drawn = work(py, || SpectrogramPicture::new(signal, rate))?;
+    let bytes = match kind {
+        "png" => {
+            let mut bytes = Vec::new();
+            drawn.write_png(&mut bytes)?;
+            bytes
+        }
+        "svg" => drawn.svg()?.into_bytes(),
+        "html" => drawn.html(title)?.into_bytes(),
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "there is no picture `{other}`: `png`, `svg` and `html` are known"
+            )));
+        }
     };
-    let track = py.detach(|| Ok(FormantTracker::new(rate, settings)?.track(&signal)));
-    let track = track.map_err(refused)?;
-    let span = track.len().saturating_sub(1) as f64 * hop_seconds;
-    let first = (signal.len() as f64 / f64::from(rate) - span) / 2.0;
-    let times = (0..track.len()).map(|frame| first + frame as f64 * hop_seconds);
-    let matrix = |of: fn(&warpsmith_voice::quality::Formant) -> f32| -> Vec<f32> {
-        (0..count)
-            .flat_map(|n| {
-                let frames = track.iter();
-                frames.map(move |formants| formants.get(n).map_or(f32::NAN, of))
-            })
-            .collect()
-    };
-    Ok((
-        times.collect(),
-        bytes(py, &matrix(|formant| formant.frequency)),
-        bytes(py, &matrix(|formant| formant.bandwidth)),
-    ))
+    Ok(PyBytes::new(py, &bytes))
 }

@@ -129,13 +129,18 @@ pub struct ChromaStream {
 impl ChromaStream {
     /// A stream of chroma; the padding is zeros or none.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::tuned(settings, sample_rate, 0.0)
+    }
+
+    /// The same, tuned so many semitones above A4 = 440 Hz.
+    pub fn tuned(settings: SpectrumSettings, sample_rate: u32, tuning: f64) -> Result<Self> {
         let queue = FrameQueue::new(settings.framing)?;
         let inner = SpectrumSettings {
             framing: queue.inner_framing(),
             ..settings
         };
         Ok(Self {
-            chroma: Chroma::with_blocks(inner, sample_rate, 0.0, Blocks::Single)?,
+            chroma: Chroma::with_blocks(inner, sample_rate, tuning, Blocks::Single)?,
             queue,
         })
     }

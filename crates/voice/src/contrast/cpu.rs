@@ -45,6 +45,7 @@ impl SpectralContrast {
     /// `[band, frame]`, dB.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
         let (bins, frames) = self.stft.shape(signal.len());
+        self.stft.check_room(signal.len(), size_of::<f32>())?;
         let mut magnitudes = vec![0.0f32; bins * frames];
         self.stft
             .density(signal, Density::Magnitude, &mut magnitudes)?;

@@ -11,6 +11,7 @@
 
 use super::transitions::{IMPOSSIBLE, Transitions};
 use warpsmith_lanes::{Lanes, Task};
+use warpsmith_signal::checkpoint;
 
 /// Bins worked on at once; a multiple of any vector width.
 const GROUP: usize = 32;
@@ -112,6 +113,7 @@ impl Lattice {
     /// Takes the scores of the next frame: `voiced` has one value to a bin, `unvoiced` is the same for
     /// every bin.
     pub(super) fn step<V: Lanes>(&mut self, voiced: &[i32], unvoiced: i32) {
+        checkpoint();
         if let Some(recorded) = &mut self.recorded {
             recorded.extend_from_slice(voiced);
             recorded.push(unvoiced);

@@ -1,7 +1,7 @@
 //! YIN on the CPU: the specification.
 
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
-use warpsmith_signal::{Framing, Result, SignalError};
+use warpsmith_signal::{Framing, Result, SignalError, checkpoint};
 
 use super::difference::{Difference, parabolic_shift, trough_lanes};
 use super::lag_difference::LagDifference;
@@ -103,6 +103,7 @@ impl<V: Lanes> LagEngine<V> {
     #[inline(always)]
     fn track_frames(&mut self, signal: &[f32], out: &mut [f32], follows: bool) {
         for (frame, slot) in out.iter_mut().enumerate() {
+            checkpoint();
             let normalised = self.difference.of(signal, frame, follows || frame > 0);
             let k = chosen::<V>(normalised, self.threshold);
             let mut period = (self.shortest + k) as f32;

@@ -1,0 +1,59 @@
+"""Many signals of any lengths, on all cores."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterable
+
+from .. import _native
+from .arguments import count
+
+
+def batch(
+    function: Callable[..., Any],
+    signals: Iterable[Any],
+    *arguments: Any,
+    workers: int | None = None,
+    **options: Any,
+) -> list[Any]:
+    """What `function` makes of every signal, in their order, on all cores.
+
+    Signals may have any lengths; nothing is padded. `function` is one of this package, or one of
+    your own that calls them: the work happens outside the interpreter's lock. The signal is its
+    first argument, or `y`. Each result is, bit for bit, that of the signal on its own. Ctrl-C ends
+    the work of all threads.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> clips = [np.sin(np.arange(n) / 5) for n in (16000, 8000, 20000)]
+    >>> [m.shape for m in voice.batch(voice.feature.mfcc, clips, sr=16000, n_mfcc=13)]
+    [(13, 32), (13, 16), (13, 40)]
+    >>> [m.shape for m in voice.batch(voice.mel, clips, 16000, preset="whisper")]
+    [(80, 100), (80, 50), (80, 125)]
+    """
+    threads = os.cpu_count() or 1 if workers is None else count("workers", workers)
+    by_name = _takes_y_by_name(function)
+    stop = _native.StopSign()
+
+    def compute(signal: Any) -> Any:
+        if by_name:
+            return function(*arguments, y=signal, **options)
+        return function(signal, *arguments, **options)
+
+    pool = ThreadPoolExecutor(threads, "warpsmith-voice", stop.watch)
+    try:
+        return list(pool.map(compute, signals))
+    except BaseException:
+        stop.raise_()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _takes_y_by_name(function: Callable[..., Any]) -> bool:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return code.co_argcount == 0 and "y" in named
