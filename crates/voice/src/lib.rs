@@ -23,28 +23,38 @@ mod statistics;
 mod vad;
 mod workloads;
 
-pub use chroma::{Chroma, ChromaStream, PITCH_CLASSES, chroma_on_cuda, estimate_tuning};
+pub use batch::DeviceSignals;
+pub use chroma::{
+    Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
+};
 pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
 pub use contrast::{CONTRAST_BANDS, SpectralContrast, contrast_on_cuda};
 pub use delta::{Derivative, delta};
 pub use effect::griffin_lim::griffin_lim_on_cuda;
 pub use mel::{
     CepstrumSettings, Compression, FeatureSettings, Layout, Lifter, MelBank, MelFeature, MelFilter,
-    MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_on_cuda,
+    MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_in_place,
+    mel_on_cuda,
 };
 pub use memory_room::check_room;
-pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda};
+pub use onset::{
+    OnsetDetector, OnsetStream, onset_frames, onset_strength_in_place, onset_strength_on_cuda,
+};
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
     HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinAudit,
     PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream,
     audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
-    yin_on_cuda,
+    yin_in_place, yin_on_cuda,
 };
 pub use quality::formants::formants_on_cuda;
-pub use resample::resample_on_cuda;
-pub use spectrum::{Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_on_cuda};
-pub use statistics::{SpectralShape, SpectralStatistics, StatisticsStream, statistics_on_cuda};
+pub use resample::{resample_in_place, resample_on_cuda};
+pub use spectrum::{
+    Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_in_place, spectrogram_on_cuda,
+};
+pub use statistics::{
+    SpectralShape, SpectralStatistics, StatisticsStream, statistics_in_place, statistics_on_cuda,
+};
 pub use vad::{
     Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
     Segment, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import filters
+from . import filters, gpu
 from .arguments import (
     Window,
     bank,
@@ -38,8 +38,12 @@ def melspectrogram(
     fmax: float | None = None,
     htk: bool = False,
     norm: str | None = "slaney",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """Mel filters over `|stft|` to a power, or over the spectra `S`: `(..., n_mels, frames)`.
+
+    `device="cuda"` takes a float32 array on a GPU and leaves the result there: powers of signals
+    in frames of a power of two up to 2048.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -48,6 +52,14 @@ def melspectrogram(
     (80, 101)
     """
     rate = count("sr", sr)
+    if gpu.computes_there(y if S is None else S, device):
+        if S is not None or power != 2:
+            raise ValueError('device="cuda" takes signals, and power=2')
+        of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+        of_mel = bank(n_mels, fmin, fmax, htk, norm)
+        return gpu.compute(
+            y, device, lambda place: _native.gpu_mel(place, rate, of, of_mel, False)
+        )
     if S is None and power == 2:
         of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
         of_mel = bank(n_mels, fmin, fmax, htk, norm)
@@ -153,8 +165,14 @@ def _level(y: Any, which: int, frame_length: int, hop_length: int, center: bool)
     return each_matrix(y, lambda signal: _native.levels(signal, *sizes, ends)[which])
 
 
-def _shape(name: str, y: Any, sr: float, of: tuple[int, int, int, str, float, str]) -> np.ndarray:
+def _shape(
+    name: str, y: Any, sr: float, of: tuple[int, int, int, str, float, str], device: str | None
+) -> Any:
     rate = count("sr", sr)
+    if gpu.computes_there(y, device):
+        return gpu.compute(
+            y, device, lambda place: _native.gpu_spectral_shape(place, rate, of, name)
+        )
     return each_matrix(y, lambda signal: _native.spectral_shape(signal, rate, of, name))
 
 
@@ -168,10 +186,11 @@ def spectral_centroid(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The mean frequency of the magnitudes, Hz, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("centroid", y, sr, of)
+    return _shape("centroid", y, sr, of, device)
 
 
 def spectral_bandwidth(
@@ -184,10 +203,11 @@ def spectral_bandwidth(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The root mean square distance from the centroid, Hz, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("bandwidth", y, sr, of)
+    return _shape("bandwidth", y, sr, of, device)
 
 
 def spectral_rolloff(
@@ -200,10 +220,11 @@ def spectral_rolloff(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The frequency below which 85 % of the magnitudes lie, Hz, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("rolloff", y, sr, of)
+    return _shape("rolloff", y, sr, of, device)
 
 
 def spectral_flatness(
@@ -215,10 +236,11 @@ def spectral_flatness(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The geometric over the arithmetic mean of the powers, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("flatness", y, 22050, of)
+    return _shape("flatness", y, 22050, of, device)
 
 
 def spectral_entropy(
@@ -231,10 +253,11 @@ def spectral_entropy(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The entropy of the magnitudes' shares over its maximum, 0 to 1, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("entropy", y, sr, of)
+    return _shape("entropy", y, sr, of, device)
 
 
 def spectral_flux(
@@ -247,10 +270,11 @@ def spectral_flux(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The root of the summed squares of rises in magnitude, 0 at first, `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("flux", y, sr, of)
+    return _shape("flux", y, sr, of, device)
 
 
 def spectral_slope(
@@ -263,10 +287,11 @@ def spectral_slope(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The slope of the magnitudes' shares, per Hz (Peeters 2004), `(..., 1, frames)`."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    return _shape("slope", y, sr, of)
+    return _shape("slope", y, sr, of, device)
 
 
 def spectral_contrast(
@@ -297,7 +322,8 @@ def chroma_stft(
     center: bool = True,
     pad_mode: str = "constant",
     tuning: float | None = None,
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The power of the twelve pitch classes, the strongest of a frame 1, `(..., 12, frames)`.
 
     `tuning` is that of the recording in semitones from A4 = 440 Hz; by default it is estimated,
@@ -311,6 +337,12 @@ def chroma_stft(
     """
     rate = count("sr", sr)
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+
+    if gpu.computes_there(y, device):
+        if tuning is None:
+            raise ValueError('device="cuda" does not estimate: give the tuning, 0.0 for A4 = 440 Hz')
+        tuned = number("tuning", tuning)
+        return gpu.compute(y, device, lambda place: _native.gpu_chroma(place, rate, of, tuned))
 
     def compute(signal: np.ndarray) -> Any:
         found = tuning

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from . import gpu
 from .arguments import count, each, number
 
 
@@ -43,11 +44,19 @@ def load(
     return y, rate
 
 
-def resample(y: Any, *, orig_sr: float, target_sr: float, res_type: str = "high") -> np.ndarray:
+def resample(
+    y: Any,
+    *,
+    orig_sr: float,
+    target_sr: float,
+    res_type: str = "high",
+    device: str | None = None,
+) -> Any:
     """`y` at another rate, by a windowed sinc; as long in seconds, rounded up to a sample.
 
     `res_type` is how sharply frequencies are cut that the new rate cannot hold: `fast` (80 dB),
-    `high` (120 dB, passband to 90 % of the lower Nyquist frequency) or `highest`.
+    `high` (120 dB, passband to 90 % of the lower Nyquist frequency) or `highest`. `device="cuda"`
+    takes a float32 array on a GPU and leaves the result there.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -55,4 +64,8 @@ def resample(y: Any, *, orig_sr: float, target_sr: float, res_type: str = "high"
     (16000,)
     """
     rates = count("orig_sr", orig_sr), count("target_sr", target_sr)
+    if gpu.computes_there(y, device):
+        return gpu.compute(
+            y, device, lambda place: _native.gpu_resample(place, *rates, str(res_type))
+        )
     return each(y, lambda signal: _native.resample(signal, *rates, str(res_type)))

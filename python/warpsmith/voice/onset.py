@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from . import gpu
 from .arguments import count, each, one_signal
 
 
 def onset_strength(
-    *, y: Any, sr: float = 22050, hop_length: int = 512, n_fft: int = 2048
-) -> np.ndarray:
-    """How much the level rises in every frame: the mean over mel bands of the rise in dB."""
+    *,
+    y: Any,
+    sr: float = 22050,
+    hop_length: int = 512,
+    n_fft: int = 2048,
+    device: str | None = None,
+) -> Any:
+    """How much the level rises in every frame: the mean over mel bands of the rise in dB.
+
+    `device="cuda"` takes a float32 array on a GPU and leaves the result there.
+    """
     sizes = count("sr", sr), count("n_fft", n_fft), count("hop_length", hop_length)
+    if gpu.computes_there(y, device):
+        return gpu.compute(y, device, lambda place: _native.gpu_onset_strength(place, *sizes))
     return each(y, lambda signal: _native.onset_strength(signal, *sizes))
 
 

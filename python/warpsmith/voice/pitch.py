@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from . import gpu
 from .arguments import beyond, count, each, number, one_signal, span
 
 
@@ -22,8 +23,11 @@ def yin(
     trough_threshold: float = 0.1,
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """The fundamental frequency of every frame, Hz (de Cheveigné and Kawahara 2002).
+
+    `device="cuda"` takes a float32 array on a GPU and leaves the result there.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -33,6 +37,10 @@ def yin(
     """
     sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
     threshold = number("trough_threshold", trough_threshold)
+    if gpu.computes_there(y, device):
+        if threshold != 0.1:
+            raise ValueError('device="cuda" has a trough_threshold of 0.1')
+        return gpu.compute(y, device, lambda place: _native.gpu_yin(place, rate, *sizes))
     return each(y, lambda signal: _native.yin(signal, rate, *sizes, threshold))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from . import gpu
 from .arguments import Window, count, each_matrix, frames, number, one_signal
 
 
@@ -19,11 +20,13 @@ def stft(
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """Complex short-time spectra, `(..., 1 + n_fft/2, frames)`.
 
     `window` is `hann`, `hamming`, `blackman`, `povey`, `boxcar` or `("kaiser", beta)`, `pad_mode`
-    `constant` or `reflect`.
+    `constant` or `reflect`. `device="cuda"` takes a float32 array on a GPU (PyTorch, CuPy, or
+    `__cuda_array_interface__`) and leaves the result there.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -31,6 +34,8 @@ def stft(
     (257, 33)
     """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    if gpu.computes_there(y, device):
+        return gpu.compute(y, device, lambda place: _native.gpu_stft(place, of, "complex"))
     return each_matrix(y, lambda signal: _native.stft(signal, of, "complex"))
 
 
@@ -44,10 +49,14 @@ def spectrogram(
     center: bool = True,
     pad_mode: str = "constant",
     power: float = 1.0,
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """`|stft|` to a power; magnitudes and powers are computed without the complex spectra."""
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
     kind = "power" if power == 2 else "magnitude"
+    if gpu.computes_there(y, device):
+        values = gpu.compute(y, device, lambda place: _native.gpu_stft(place, of, kind))
+        return values if power in (1, 2) else values**power
     values = each_matrix(y, lambda signal: _native.stft(signal, of, kind))
     return values if power in (1, 2) else np.power(values, np.float32(number("power", power)))
 

@@ -39,6 +39,8 @@ pub(super) struct Memory {
 pub(super) enum Home {
     Driver,
     Pool(Arc<PoolShelf>),
+    /// It belongs to somebody else, who gives it back.
+    Elsewhere,
 }
 
 /// Takes memory from the driver and enters it in the context's ledger under `site`.
@@ -91,6 +93,7 @@ pub(super) unsafe fn give_to_driver(
 impl Drop for Memory {
     fn drop(&mut self) {
         match &self.home {
+            Home::Elsewhere => {}
             Home::Pool(shelf) => shelf.put_back(self.pointer, self.bytes, self.site),
             // SAFETY: this was the last owner.
             Home::Driver => unsafe {
@@ -130,6 +133,22 @@ impl<T: DeviceElement> DeviceBuffer<T> {
             },
             length,
         ))
+    }
+
+    pub(super) fn borrowed(
+        context: &Arc<Context>,
+        pointer: DevicePointer,
+        length: usize,
+        site: &'static Location<'static>,
+    ) -> Result<Self, DeviceError> {
+        let memory = Memory {
+            pointer,
+            bytes: bytes_of::<T>(length)?,
+            context: Arc::clone(context),
+            site,
+            home: Home::Elsewhere,
+        };
+        Ok(Self::from_memory(memory, length))
     }
 
     pub(super) fn from_memory(memory: Memory, length: usize) -> Self {

@@ -218,6 +218,20 @@ impl CudaDevice {
         DeviceBuffer::alloc(&self.context, length, Location::caller())
     }
 
+    /// Memory of another library on this GPU as a buffer; it is not counted as ours, nor given back.
+    ///
+    /// # Safety
+    /// `address` is that of `length` elements in this GPU's memory, aligned to them, which live as long as the
+    /// result, all work that is queued with it included, and which nobody writes meanwhile.
+    #[track_caller]
+    pub unsafe fn borrow_memory<T: DeviceElement>(
+        &self,
+        address: u64,
+        length: usize,
+    ) -> Result<DeviceBuffer<T>, DeviceError> {
+        DeviceBuffer::borrowed(&self.context, address, length, Location::caller())
+    }
+
     /// A buffer with a copy of `data`.
     #[track_caller]
     pub fn upload<T: DeviceElement>(&self, data: &[T]) -> Result<DeviceBuffer<T>, DeviceError> {

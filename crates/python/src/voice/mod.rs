@@ -3,6 +3,7 @@
 mod array;
 mod effect;
 mod file;
+mod gpu;
 mod pitch;
 mod quality;
 mod settings;
@@ -67,6 +68,15 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quality::harmonicity, module)?)?;
     module.add_function(wrap_pyfunction!(quality::cepstral_prominence, module)?)?;
     module.add_function(wrap_pyfunction!(quality::vibrato, module)?)?;
+    module.add_class::<gpu::GpuValues>()?;
+    module.add_function(wrap_pyfunction!(gpu::open_gpu, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_stft, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_mel, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_chroma, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_spectral_shape, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_onset_strength, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_yin, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_resample, module)?)?;
     Ok(())
 }
 

@@ -2,12 +2,15 @@
 
 mod cpu_files;
 mod cut;
+mod in_place;
 mod launch;
 mod ragged;
 mod workload;
 
 pub(crate) use cpu_files::{CpuFiles, checked, failed};
 pub(crate) use cut::each_on_cuda;
+pub use in_place::DeviceSignals;
+pub(crate) use in_place::{DeviceResult, in_place};
 pub(crate) use launch::launch_parts;
 pub(crate) use ragged::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::in_place::DeviceSignals;
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters};
@@ -57,6 +58,8 @@ pub(crate) struct Batch {
     pub(crate) file_samples: Vec<u64>,
     /// Running totals of frames, one more than there are files.
     pub(crate) file_frames: Vec<u64>,
+    /// The samples where they lie on a GPU already; there are none on the host then.
+    lent: Option<DeviceSignals>,
 }
 
 /// Files begin at multiples of this many samples, so that loads of several at once stay whole.
@@ -75,6 +78,7 @@ impl Batch {
             samples: Vec::new(),
             file_samples: Vec::new(),
             file_frames: vec![0],
+            lent: None,
         };
         for length in lengths(parameters) {
             let begin = batch.samples.len();
@@ -107,6 +111,7 @@ impl Batch {
             ),
             file_samples: Vec::new(),
             file_frames: vec![0],
+            lent: None,
         };
         for signal in signals {
             let begin = batch.samples.len();
@@ -116,12 +121,30 @@ impl Batch {
         batch
     }
 
+    /// Signals that lie on a GPU.
+    pub(crate) fn lent(signals: DeviceSignals, count: impl Fn(usize) -> usize) -> Self {
+        let ends = |file: usize| [file * signals.length, (file + 1) * signals.length];
+        let frames = count(signals.length);
+        Self {
+            samples: Vec::new(),
+            file_samples: (0..signals.count)
+                .flat_map(ends)
+                .map(|end| end as u64)
+                .collect(),
+            file_frames: (0..=signals.count)
+                .map(|file| (file * frames) as u64)
+                .collect(),
+            lent: Some(signals),
+        }
+    }
+
     /// Places for signals of these lengths that are still to come.
     pub(crate) fn empty(lengths: &[usize], count: impl Fn(usize) -> usize) -> Self {
         let mut batch = Self {
             samples: Vec::new(),
             file_samples: Vec::new(),
             file_frames: vec![0],
+            lent: None,
         };
         for length in lengths {
             let begin = batch.samples.len();
@@ -157,10 +180,21 @@ impl Batch {
             .map(|ends| &self.samples[ends[0] as usize..ends[1] as usize])
     }
 
+    /// The samples on the device.
+    pub(crate) fn samples_on(&self, gpu: &CudaDevice) -> Result<DeviceBuffer<f32>, DeviceError> {
+        match &self.lent {
+            None => gpu.upload(&self.samples),
+            // SAFETY: this is what whoever made the signals has promised; kernels take samples as their input.
+            Some(signals) => unsafe {
+                gpu.borrow_memory(signals.address, signals.count * signals.length)
+            },
+        }
+    }
+
     /// The batch on the device.
     pub(crate) fn upload(&self, gpu: &CudaDevice) -> Result<DeviceBatch, DeviceError> {
         Ok(DeviceBatch {
-            samples: gpu.upload(&self.samples)?,
+            samples: self.samples_on(gpu)?,
             file_samples: gpu.upload(&self.file_samples)?,
             file_frames: gpu.upload(&self.file_frames)?,
         })

@@ -9,7 +9,7 @@ use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::{PITCH_CLASSES, filters};
 use super::workload::ID;
-use crate::batch::{Batch, checked, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `chroma` in `chroma.cu` takes these in this order. Samples are read between a file's two
@@ -34,9 +34,10 @@ impl CudaChroma {
         gpu: &CudaDevice,
         settings: &SpectrumSettings,
         sample_rate: u32,
+        tuning: f64,
         batch: &Batch,
     ) -> Result<Self, WorkloadError> {
-        let by_class = filters(sample_rate, settings.transform, 0.0);
+        let by_class = filters(sample_rate, settings.transform, tuning);
         let bins = settings.bins();
         let by_bin: Vec<f32> = (0..by_class.len())
             .map(|at| by_class[at % PITCH_CLASSES * bins + at / PITCH_CLASSES])
@@ -48,6 +49,12 @@ impl CudaChroma {
             out: gpu.alloc(batch.frames() * PITCH_CLASSES)?,
             stream: gpu.stream().clone(),
         })
+    }
+}
+
+impl DeviceResult for CudaChroma {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
     }
 }
 
@@ -72,6 +79,22 @@ pub fn chroma_on_cuda(
     let settings = checked(ID, settings.checked())?;
     let count = |samples| settings.framing.count(samples);
     each_on_cuda(signals, count, PITCH_CLASSES, |batch| {
-        CudaChroma::new(gpu, &settings, sample_rate, batch)
+        CudaChroma::new(gpu, &settings, sample_rate, 0.0, batch)
+    })
+}
+
+/// Chroma, tuned so many semitones above A4 = 440 Hz, `[signal, frame, class]`, of signals on the GPU.
+pub fn chroma_in_place(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    sample_rate: u32,
+    tuning: f64,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let settings = checked(ID, settings.checked())?;
+    let count = |samples| settings.framing.count(samples);
+    in_place(gpu, signals, count, |batch| {
+        let chroma = CudaChroma::new(gpu, &settings, sample_rate, tuning, batch)?;
+        Ok(Box::new(chroma))
     })
 }

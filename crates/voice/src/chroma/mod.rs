@@ -7,6 +7,6 @@ mod tuning;
 mod workload;
 
 pub use cpu::{Chroma, ChromaStream, PITCH_CLASSES};
-pub use cuda::chroma_on_cuda;
+pub use cuda::{chroma_in_place, chroma_on_cuda};
 pub use tuning::estimate_tuning;
 pub(crate) use workload::CHROMA;

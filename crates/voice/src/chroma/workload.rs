@@ -32,7 +32,7 @@ pub(crate) const CHROMA: BatchWorkload<Spectra, Chroma> = BatchWorkload {
         Ok(())
     },
     on_cuda: |gpu, plan, batch| {
-        let chroma = CudaChroma::new(gpu, &plan.settings, plan.rate, batch)?;
+        let chroma = CudaChroma::new(gpu, &plan.settings, plan.rate, 0.0, batch)?;
         Ok(Box::new(chroma))
     },
 };

@@ -107,7 +107,7 @@ impl CudaConstantQ {
         }
         Ok(Self {
             kernel: gpu.kernel(&KERNEL)?,
-            samples: gpu.upload(&batch.samples)?,
+            samples: batch.samples_on(gpu)?,
             file_frames: gpu.upload(&batch.file_frames)?,
             conversions,
             octaves,

@@ -2,18 +2,18 @@
 
 use warpsmith_device::{CudaDevice, DeviceBuffer};
 use warpsmith_signal::Conditioning;
-use warpsmith_workload::{Prepared, WorkloadError};
+use warpsmith_workload::WorkloadError;
 
 use super::cpu::finish_frames;
 use super::cuda_512::CudaMel512;
 use super::cuda_any::CudaMel;
 use super::settings::{FeatureSettings, Layout};
-use crate::batch::{Batch, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, each_on_cuda, in_place};
 
 pub(super) const ID: &str = "voice/mel";
 
 /// A kernel that makes mel features.
-pub(crate) trait MelKernel: Prepared {
+pub(crate) trait MelKernel: DeviceResult {
     /// The features in device memory, `[frame, filter]`, once they have been computed.
     fn levels(&self) -> &DeviceBuffer<f32>;
 }
@@ -38,20 +38,8 @@ pub fn mel_on_cuda(
     settings: &FeatureSettings,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let unsupported = |reason: String| WorkloadError::Unsupported {
-        workload: ID,
-        reason,
-    };
-    let settings = settings
-        .checked()
-        .map_err(|error| unsupported(error.to_string()))?;
+    let settings = supported(settings)?;
     let spectrum = settings.spectrum;
-    let full = spectrum.framing.length == spectrum.transform;
-    if !full || spectrum.conditioning != Conditioning::default() || settings.gain != 1.0 {
-        return Err(unsupported(
-            "the kernels take whole frames as they are: presets librosa, torchaudio and htk".into(),
-        ));
-    }
     let plain = FeatureSettings {
         dynamic_range: None,
         cepstrum: None,
@@ -73,4 +61,50 @@ pub fn mel_on_cuda(
             finish_frames(&settings, mel)
         })
         .collect())
+}
+
+fn unsupported(reason: impl Into<String>) -> WorkloadError {
+    WorkloadError::Unsupported {
+        workload: ID,
+        reason: reason.into(),
+    }
+}
+
+/// Settings that the kernels can use.
+fn supported(settings: &FeatureSettings) -> Result<FeatureSettings, WorkloadError> {
+    let settings = settings
+        .checked()
+        .map_err(|error| unsupported(error.to_string()))?;
+    let spectrum = settings.spectrum;
+    let full = spectrum.framing.length == spectrum.transform;
+    if !full || spectrum.conditioning != Conditioning::default() || settings.gain != 1.0 {
+        return Err(unsupported(
+            "the kernels take whole frames as they are: presets librosa, torchaudio and htk",
+        ));
+    }
+    Ok(settings)
+}
+
+/// Mel powers or their logarithms, `[signal, frame, filter]`, of signals on the GPU. What looks at few numbers on the
+/// host, a dynamic range, cepstra and scales, is refused.
+pub fn mel_in_place(
+    gpu: &CudaDevice,
+    settings: &FeatureSettings,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let settings = supported(settings)?;
+    let plain = settings.dynamic_range.is_none()
+        && settings.cepstrum.is_none()
+        && settings.scale == (1.0, 0.0)
+        && !settings.drop_last_frame;
+    if !plain {
+        return Err(unsupported(
+            "dynamic ranges, cepstra and scales are computed on the host: take mel powers or their logarithms",
+        ));
+    }
+    let count = |samples| settings.spectrum.framing.count(samples);
+    in_place(gpu, signals, count, |batch| {
+        let kernel: Box<dyn DeviceResult> = on_cuda(gpu, &settings, batch)?;
+        Ok(kernel)
+    })
 }

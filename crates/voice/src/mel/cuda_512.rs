@@ -11,7 +11,7 @@ use super::bank::MelBank;
 use super::cuda::{ID, MelKernel};
 use super::segments::MelSegments;
 use super::settings::FeatureSettings;
-use crate::batch::{Batch, checked, launch_parts};
+use crate::batch::{Batch, DeviceResult, checked, launch_parts};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `mel512` in `mel512.cu` takes these in this order. Samples are read between a file's
@@ -96,6 +96,12 @@ impl CudaMel512 {
 impl MelKernel for CudaMel512 {
     fn levels(&self) -> &DeviceBuffer<f32> {
         &self.out
+    }
+}
+
+impl DeviceResult for CudaMel512 {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
     }
 }
 

@@ -9,7 +9,7 @@ use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 use super::bank::MelBank;
 use super::cuda::{ID, MelKernel};
 use super::settings::FeatureSettings;
-use crate::batch::{Batch, checked};
+use crate::batch::{Batch, DeviceResult, checked};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `mel` in `mel.cu` takes these in this order. Samples are read between a file's two places,
@@ -72,6 +72,12 @@ impl CudaMel {
 impl MelKernel for CudaMel {
     fn levels(&self) -> &DeviceBuffer<f32> {
         &self.out
+    }
+}
+
+impl DeviceResult for CudaMel {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
     }
 }
 

@@ -15,7 +15,7 @@ mod workload;
 
 pub use bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use cpu::MelFeature;
-pub use cuda::mel_on_cuda;
+pub use cuda::{mel_in_place, mel_on_cuda};
 pub use preset::{Preset, Sizes, Stage};
 pub use settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use stream::MelStream;

@@ -8,7 +8,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{levels, shift};
 use super::workload::ID;
-use crate::batch::{Batch, checked, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place};
 use crate::mel::FeatureSettings;
 use crate::mel::cuda::{MelKernel, on_cuda};
 
@@ -64,6 +64,12 @@ impl CudaOnset {
             range: settings.dynamic_range.unwrap_or(f32::INFINITY),
             stream: gpu.stream().clone(),
         })
+    }
+}
+
+impl DeviceResult for CudaOnset {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
     }
 }
 
@@ -124,5 +130,20 @@ pub fn onset_strength_on_cuda(
     let count = |samples| framing.count(samples);
     each_on_cuda(signals, count, 1, |batch| {
         CudaOnset::new(gpu, &settings, batch)
+    })
+}
+
+/// Onset strength, `[signal, frame]`, of signals on the GPU.
+pub fn onset_strength_in_place(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    transform: usize,
+    hop: usize,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let settings = checked(ID, levels(sample_rate, transform, hop).checked())?;
+    let count = |samples| settings.spectrum.framing.count(samples);
+    in_place(gpu, signals, count, |batch| {
+        Ok(Box::new(CudaOnset::new(gpu, &settings, batch)?))
     })
 }

@@ -5,5 +5,5 @@ mod cuda;
 mod workload;
 
 pub use cpu::{OnsetDetector, OnsetStream, onset_frames};
-pub use cuda::onset_strength_on_cuda;
+pub use cuda::{onset_strength_in_place, onset_strength_on_cuda};
 pub(crate) use workload::ONSET;

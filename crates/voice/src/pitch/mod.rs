@@ -30,4 +30,4 @@ pub use range::PitchRange;
 pub(crate) use swipe::SWIPE;
 pub use swipe::{Swipe, SwipeTrack, swipe_on_cuda};
 pub(crate) use yin::YIN;
-pub use yin::{Yin, YinStream, yin_on_cuda};
+pub use yin::{Yin, YinStream, yin_in_place, yin_on_cuda};

@@ -7,7 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Quality, Resampler};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
-use crate::batch::{Batch, checked};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked};
 
 // SAFETY: `resample` in `resample.cu` takes these in this order. A tile's samples and results are
 // checked against theirs, weights, starts and shared memory against the sizes of a period, before a load.
@@ -129,7 +129,7 @@ impl CudaResample {
                 shared_bytes: shared_bytes as u32,
                 ..LaunchShape::linear(tiles.len() / 5 * THREADS as usize, THREADS)
             },
-            samples: gpu.upload(&batch.samples)?,
+            samples: batch.samples_on(gpu)?,
             tiles: gpu.upload(&tiles)?,
             weights: gpu.upload(&period.weights)?,
             starts: gpu.upload(&period.starts)?,
@@ -148,6 +148,12 @@ impl CudaResample {
     /// The results of all signals, one after the other.
     pub(crate) fn results(&mut self) -> Result<Vec<f32>, WorkloadError> {
         Ok(self.out.download(&self.stream)?)
+    }
+}
+
+impl DeviceResult for CudaResample {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
     }
 }
 
@@ -206,6 +212,19 @@ pub fn resample_on_cuda(
             here.to_vec()
         })
         .collect())
+}
+
+/// Signals on the GPU at another sample rate, `[signal, sample]`.
+pub fn resample_in_place(
+    gpu: &CudaDevice,
+    resampler: &Resampler,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let batch = Batch::lent(signals, |_| 0);
+    let mut prepared = Box::new(CudaResample::new(gpu, resampler, &batch)?);
+    prepared.run_once()?;
+    gpu.stream().synchronize()?;
+    Ok(prepared.into_values())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{FLATNESS_FLOOR, ROLLOFF, ROWS, SpectralStatistics, line};
 use super::workload::{ID, hide};
-use crate::batch::{Batch, checked, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `statistics` in `statistics.cu` takes these in this order. Samples are read between a file's
@@ -74,6 +74,12 @@ impl CudaStatistics {
     }
 }
 
+impl DeviceResult for CudaStatistics {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
+    }
+}
+
 impl Prepared for CudaStatistics {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let values = [
@@ -123,4 +129,20 @@ pub fn statistics_on_cuda(
         .iter()
         .map(|values| SpectralStatistics::of_frames(values))
         .collect())
+}
+
+/// Spectral statistics, `[signal, frame, statistic]` in the order of their fields but with the flux before the slope,
+/// of signals on the GPU.
+pub fn statistics_in_place(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    sample_rate: u32,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let settings = checked(ID, settings.checked())?;
+    let count = |samples| settings.framing.count(samples);
+    in_place(gpu, signals, count, |batch| {
+        let statistics = CudaStatistics::new(gpu, &settings, sample_rate, batch)?;
+        Ok(Box::new(statistics))
+    })
 }

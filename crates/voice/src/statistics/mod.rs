@@ -9,6 +9,6 @@ mod stream;
 mod workload;
 
 pub use cpu::{SpectralShape, SpectralStatistics};
-pub use cuda::statistics_on_cuda;
+pub use cuda::{statistics_in_place, statistics_on_cuda};
 pub use stream::StatisticsStream;
 pub(crate) use workload::STATISTICS;

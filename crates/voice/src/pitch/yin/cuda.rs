@@ -7,7 +7,9 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Framing, Padding};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
-use crate::batch::{Batch, DeviceBatch, checked, each_on_cuda};
+use crate::batch::{
+    Batch, DeviceBatch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place,
+};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 
@@ -66,6 +68,12 @@ impl CudaYin {
     }
 }
 
+impl DeviceResult for CudaYin {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
+    }
+}
+
 impl Prepared for CudaYin {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let arguments = [
@@ -99,5 +107,25 @@ pub fn yin_on_cuda(
     let count = |samples| framing.count(samples);
     each_on_cuda(signals, count, 1, |batch| {
         CudaYin::new(gpu, sample_rate, framing, range, batch)
+    })
+}
+
+/// The frequency of each frame by YIN with a threshold of 0.1, `[signal, frame]`, of signals on the GPU.
+pub fn yin_in_place(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    framing: Framing,
+    range: PitchRange,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let count = |samples| framing.count(samples);
+    in_place(gpu, signals, count, |batch| {
+        Ok(Box::new(CudaYin::new(
+            gpu,
+            sample_rate,
+            framing,
+            range,
+            batch,
+        )?))
     })
 }

@@ -9,7 +9,7 @@ mod stream;
 mod workload;
 
 pub use cpu::Yin;
-pub use cuda::yin_on_cuda;
+pub use cuda::{yin_in_place, yin_on_cuda};
 pub(crate) use difference::{Difference, parabolic_shift, trough_lanes};
 pub use stream::YinStream;
 pub(crate) use workload::{YIN, framing};

@@ -85,7 +85,7 @@ impl CudaFormants {
             kernel,
             shape: LaunchShape::linear(32 * warps, THREADS),
             samples: if up == down {
-                Samples::AsTheyAre(gpu.upload(&batch.samples)?)
+                Samples::AsTheyAre(batch.samples_on(gpu)?)
             } else {
                 Samples::Resampled(Box::new(CudaResample::new(gpu, resampler, batch)?))
             },

@@ -8,7 +8,7 @@ use warpsmith_signal::{Conditioning, SpectrumSettings};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::Density;
-use crate::batch::{Batch, checked, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `spectrogram` in `spectrogram.cu` takes these in this order. Samples are read between
@@ -93,6 +93,12 @@ impl CudaSpectrogram {
     }
 }
 
+impl DeviceResult for CudaSpectrogram {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
+    }
+}
+
 impl Prepared for CudaSpectrogram {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let shape = self.source.shape(self.source.together());
@@ -115,5 +121,21 @@ pub fn spectrogram_on_cuda(
     let count = |samples| settings.framing.count(samples);
     each_on_cuda(signals, count, settings.bins(), |batch| {
         CudaSpectrogram::new(gpu, &settings, Kind::Density(density), batch)
+    })
+}
+
+/// Powers or magnitudes, or without a density both numbers of every bin, `[signal, frame, bin]`, of signals on the
+/// GPU.
+pub fn spectrogram_in_place(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    density: Option<Density>,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let settings = checked(ID, settings.checked())?;
+    let count = |samples| settings.framing.count(samples);
+    let kind = density.map_or(Kind::Complex, Kind::Density);
+    in_place(gpu, signals, count, |batch| {
+        Ok(Box::new(CudaSpectrogram::new(gpu, &settings, kind, batch)?))
     })
 }

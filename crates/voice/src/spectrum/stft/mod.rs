@@ -8,6 +8,6 @@ mod stream;
 mod workload;
 
 pub use cpu::{Density, Stft};
-pub use cuda::spectrogram_on_cuda;
+pub use cuda::{spectrogram_in_place, spectrogram_on_cuda};
 pub use stream::StftStream;
 pub(crate) use workload::SPECTROGRAM;

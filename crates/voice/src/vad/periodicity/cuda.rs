@@ -49,7 +49,7 @@ impl CudaPeriodicity {
             room,
             placement,
             lags,
-            samples: gpu.upload(&batch.samples)?,
+            samples: batch.samples_on(gpu)?,
             windowed: WindowedFrames::upload(gpu, &placement, batch)?,
             tops: gpu.alloc(batch.frames())?,
             stream: gpu.stream().clone(),
