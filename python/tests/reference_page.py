@@ -17,6 +17,8 @@ MODULES = (
     "voice.feature",
     "voice.effects",
     "voice.onset",
+    "voice.stream",
+    "voice.transforms",
     "voice.filters",
     "synth",
     "corpus",
@@ -80,7 +82,8 @@ def page():
         for name, value in vars(module).items():
             own = getattr(value, "__module__", None) == module.__name__
             public = name in getattr(module, "__all__", [name] if own else [])
-            if public and inspect.isfunction(value) and not name.startswith("_"):
+            shown = inspect.isfunction(value) or inspect.isclass(value)
+            if public and shown and not name.startswith("_"):
                 parts.append(entry(f"warpsmith.{module_name}.{name}", value, 3))
     return "\n".join(parts)
 

@@ -99,6 +99,8 @@ def test_sounds_are_changed():
         (lambda: voice.mel(TONE, RATE, n_mels=10**9), ValueError, "65536"),
         (lambda: voice.effects.time_stretch(TONE, rate=1e-12), ValueError, "TiB"),
         (lambda: voice.formants(TONE, sr=RATE, n_formants=10**5), ValueError, "at most 100"),
+        (lambda: voice.formants(TONE, sr=RATE, window_seconds=2**32), ValueError, "up to 10 s"),
+        (lambda: voice.harmonicity(TONE, sr=RATE, hop_seconds=1e-9), ValueError, "hop_seconds"),
         (lambda: voice.pitch(TONE, sr=RATE, fmin=1e-9), ValueError, "at least"),
         (lambda: voice.cqt(TONE, n_bins=10**6, bins_per_octave=10**6), ValueError, "frame"),
         (lambda: voice.load("nowhere.wav"), FileNotFoundError, "nowhere.wav"),

@@ -1,4 +1,4 @@
-"""Calls of the page "From librosa" beside librosa's own, over random settings."""
+"""Calls of the page "From librosa" beside librosa, torchaudio and Praat, over random settings."""
 
 import numpy as np
 import pytest
@@ -155,17 +155,173 @@ def test_onsets_delta_and_effects(case):
     theirs, there = librosa.effects.trim(y, top_db=20)
     assert where.tolist() == there.tolist() and (cut == theirs).all()
     near(voice.effects.preemphasis(y), librosa.effects.preemphasis(y), 1e-6)
-    speed = float(r.uniform(0.6, 1.7))
-    theirs = librosa.effects.time_stretch(y, rate=speed)
-    near(voice.effects.time_stretch(y, rate=speed), theirs, 1e-2)
+    near(voice.effects.deemphasis(y), librosa.effects.deemphasis(y), 1e-5)
+
+
+def test_stretches_and_shifts(case):
+    r, sr, _, y = case
+    # In double precision: in single precision librosa's sum of phases is off by 1e-3 after a second
+    # (python/benches/voice_definition.py).
+    speed, steps = float(r.uniform(0.6, 1.7)), float(r.uniform(-6, 6))
+    for sound in (y, np.where(np.arange(len(y)) // 4000 == 1, np.float32(0), y)):
+        theirs = librosa.effects.time_stretch(sound.astype(np.float64), rate=speed)
+        near(voice.effects.time_stretch(sound, rate=speed), theirs, 1e-4)
+    # The signal has nothing near the Nyquist frequency, where two filters have other shapes.
+    low = voice.resample(y, orig_sr=sr, target_sr=sr // 4)
+    low = voice.resample(low, orig_sr=sr // 4, target_sr=sr)
+    theirs = librosa.effects.pitch_shift(low.astype(np.float64), sr=sr, n_steps=-12)
+    near(voice.effects.pitch_shift(low, sr=sr, n_steps=-12), theirs, 2e-3)
+    # Other rates are fractions of small numbers, within 0.05 cents: phases drift, the pitch does not.
+    tone = np.sin(2 * np.pi * 200 * np.arange(sr) / sr).astype(np.float32)
+    shifted = voice.effects.pitch_shift(tone, sr=sr, n_steps=steps)
+    found = np.nanmedian(voice.pitch(shifted, sr=sr, method="praat", fmin=90, fmax=500)[1])
+    assert abs(12 * np.log2(found / 200) - steps) < 0.01
+
+
+def test_griffinlim_comes_as_near(case):
+    _, _, _, y = case
+    magnitudes = np.abs(librosa.stft(y, n_fft=512))
+    near(voice.spectrogram(y, n_fft=512), magnitudes, 2e-6)
+
+    def distance(signal):
+        return np.linalg.norm(np.abs(librosa.stft(signal, n_fft=512)) - magnitudes)
+
+    # Phases begin at random in both: the mean of several.
+    theirs = [librosa.griffinlim(magnitudes, random_state=seed) for seed in range(4)]
+    ours = [voice.griffinlim(magnitudes, random_state=seed) for seed in range(4)]
+    assert ours[0].shape == theirs[0].shape
+    assert sum(map(distance, ours)) < 1.4 * sum(map(distance, theirs))
 
 
 def test_constant_q(case):
     r, _, _, _ = case
-    y = signal(r, 22050, 2.0)
-    sizes = {"sr": 22050, "hop_length": 512, "n_bins": int(r.integers(48, 84))}
-    # librosa halves the rate with soxr's filters, we with ours: 2e-3 of the largest in low octaves.
-    near(voice.cqt(y, **sizes), librosa.cqt(y, tuning=0.0, **sizes), 3e-3)
+    sr = int(r.choice([16000, 22050, 44100]))
+    y = signal(r, sr, 2.0)
+    gamma = float(r.choice([0, 5, 20]))
+    # At most one halving before the highest octave: after several, librosa's signal has lost what rings
+    # before its start between the stages (python/benches/voice_definition.py).
+    sizes = {"sr": sr, "hop_length": 512, "n_bins": int(r.integers(73, 84))}
+    sizes["fmin"] = 32.703 * sr / 22050
+    near(voice.cqt(y, **sizes), librosa.cqt(y, tuning=0.0, **sizes), 1e-5)
+    near(
+        voice.vqt(y, gamma=gamma, **sizes),
+        librosa.vqt(y, tuning=0.0, gamma=gamma, **sizes),
+        1e-5,
+    )
+
+
+def test_tuning(case):
+    r, sr, frames, y = case
+    near(
+        voice.feature.chroma_stft(y=y, sr=sr, **frames),
+        librosa.feature.chroma_stft(y=y, sr=sr, **frames),
+        1e-4,
+    )
+    ours = voice.estimate_tuning(y=y, sr=sr, n_fft=frames["n_fft"])
+    theirs = librosa.estimate_tuning(y=y, sr=sr, n_fft=frames["n_fft"])
+    # A top on the edge between two hundredths; half a semitone up is half a semitone down.
+    apart = abs((ours - theirs + 0.5) % 1 - 0.5)
+    assert apart < 0.011, (ours, theirs)
+
+
+def test_voice_quality_beside_praat(case):
+    parselmouth = pytest.importorskip("parselmouth", reason="parselmouth is not installed")
+    from parselmouth.praat import call
+
+    r, _, _, _ = case
+    y = signal(r, 16000, 2.0)
+    sound = parselmouth.Sound(y.astype(np.float64), 16000)
+    points = call(sound, "To PointProcess (periodic, cc)", 75, 600)
+    bounds = 0, 0, 0.0001, 0.02, 1.3
+    ours = voice.perturbation(y, sr=16000)
+    assert abs(ours.jitter_local / call(points, "Get jitter (local)", *bounds) - 1) < 0.02
+    theirs = call([sound, points], "Get shimmer (local)", *bounds, 1.6)
+    assert abs(ours.shimmer_local / theirs - 1) < 0.02
+    theirs = call(call(sound, "To Harmonicity (cc)", 0.01, 75, 0.1, 1.0), "Get mean", 0, 0)
+    assert abs(np.nanmean(voice.harmonicity(y, sr=16000)[1]) - theirs) < 0.05
+    cepstra = call(sound, "To PowerCepstrogram", 60, 0.002, 5000, 50)
+    how = "yes", 0.02, 0.0005, 60, 330, 0.05, "Parabolic", 0.001, 0.05, "Exponential decay"
+    assert abs(voice.cpps(y, sr=16000) - call(cepstra, "Get CPPS", *how, "Robust slow")) < 0.05
+
+
+@pytest.fixture(params=SEEDS)
+def tensors(request):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("torchaudio", reason="torchaudio is not installed")
+    r = np.random.default_rng(100 + request.param)
+    sr = int(r.choice([8000, 16000, 44100]))
+    n_fft = int(r.choice([256, 400, 512]))
+    sizes = {"n_fft": n_fft, "hop_length": int(r.integers(n_fft // 4, n_fft // 2))}
+    sizes["win_length"] = int(r.integers(n_fft // 2, n_fft + 1))
+    return r, sr, sizes, torch.from_numpy(np.stack([signal(r, sr), signal(r, sr)]))
+
+
+def test_transforms_beside_torchaudio(tensors):
+    from torchaudio import transforms as theirs
+
+    ours = voice.transforms
+    r, sr, sizes, y = tensors
+    mel = {"n_mels": int(r.integers(20, 40)), "f_min": float(r.uniform(0, 100))}
+    mel["norm"], mel["mel_scale"] = [(None, "htk"), ("slaney", "slaney")][int(r.integers(2))]
+    pairs = [
+        (ours.Spectrogram(**sizes), theirs.Spectrogram(**sizes), 1e-5),
+        (ours.Spectrogram(power=1.0, **sizes), theirs.Spectrogram(power=1.0, **sizes), 1e-5),
+        (ours.Spectrogram(power=None, **sizes), theirs.Spectrogram(power=None, **sizes), 1e-5),
+        (ours.MelSpectrogram(sr, **sizes, **mel), theirs.MelSpectrogram(sr, **sizes, **mel), 1e-5),
+        (
+            ours.MFCC(sr, 13, melkwargs={**sizes, **mel}),
+            theirs.MFCC(sr, 13, melkwargs={**sizes, **mel}),
+            1e-4,
+        ),
+    ]
+    for mine, peer, bound in pairs:
+        near(mine(y).numpy(), peer(y).numpy(), bound)
+    power = theirs.Spectrogram(**sizes)(y)
+    near(ours.AmplitudeToDB()(power).numpy(), theirs.AmplitudeToDB()(power).numpy(), 1e-5)
+    spectra = theirs.Spectrogram(power=None, **{**sizes, "win_length": sizes["n_fft"]})(y)
+    sizes = {**sizes, "win_length": sizes["n_fft"]}
+    back = theirs.InverseSpectrogram(**sizes)(spectra).numpy()
+    near(ours.InverseSpectrogram(**sizes)(spectra).numpy(), back, 1e-4)
+
+
+def test_functions_beside_torchaudio(tensors):
+    import torchaudio.compliance.kaldi as kaldi
+    import torchaudio.functional as theirs
+
+    r, sr, sizes, y = tensors
+    array = y.numpy()
+    bins = sizes["n_fft"] // 2 + 1
+    filters = theirs.melscale_fbanks(bins, 20.0, sr / 2, 30, sr).numpy()
+    near(
+        voice.filters.mel(
+            sr=sr, n_fft=sizes["n_fft"], n_mels=30, fmin=20.0, htk=True, norm=None
+        ).T,
+        filters,
+        1e-4,
+    )
+    cutoff = float(r.uniform(200, sr / 4))
+    for kind, peer in [("lowpass", theirs.lowpass_biquad), ("highpass", theirs.highpass_biquad)]:
+        near(
+            voice.effects.biquad(array, kind, sr=sr, frequency=cutoff, q=0.707),
+            peer(y, sr, cutoff, 0.707).numpy(),
+            1e-4,
+        )
+    near(
+        voice.effects.biquad(array, "peaking", sr=sr, frequency=cutoff, q=1.0, gain_db=6.0),
+        theirs.equalizer_biquad(y, sr, cutoff, 6.0, 1.0).numpy(),
+        1e-4,
+    )
+    near(voice.effects.preemphasis(array, zi=0.0), theirs.preemphasis(y).numpy(), 1e-6)
+    # Quiet, because torchaudio clips at full scale.
+    near(voice.effects.deemphasis(0.01 * array, zi=0.0), theirs.deemphasis(0.01 * y).numpy(), 1e-4)
+    answer = y[0, :300]
+    near(
+        voice.effects.convolve(array[1], answer.numpy()),
+        theirs.convolve(y[1], answer).numpy(),
+        1e-5,
+    )
+    fbank = kaldi.fbank(y[:1] * 32768, num_mel_bins=30, sample_frequency=sr, dither=0.0).numpy()
+    near(voice.mel(array[0], sr, preset="kaldi", n_mels=30).T, fbank, 2e-4)
 
 
 def test_decibels_and_times(case):

@@ -26,6 +26,7 @@ mod workloads;
 pub use batch::DeviceSignals;
 pub use chroma::{
     Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
+    estimate_tuning_by,
 };
 pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
 pub use contrast::{CONTRAST_BANDS, SpectralContrast, contrast_on_cuda};

@@ -11,7 +11,7 @@ interpreter's lock, so that threads run side by side.
 (128, 44)
 """
 
-from . import effects, feature, filters, onset, stream
+from . import effects, feature, filters, gpu, onset, stream, transforms
 from .batches import batch
 from .decibels import amplitude_to_db, db_to_amplitude, db_to_power, power_to_db
 from .files import load, resample
@@ -74,6 +74,7 @@ __all__ = [
     "spectrogram",
     "stft",
     "stream",
+    "transforms",
     "vad",
     "vibrato",
     "vqt",

@@ -77,6 +77,8 @@ def melspectrogram(
             power=power,
         )
     spectra = np.asarray(S)
+    if spectra.ndim < 2 or not np.issubdtype(spectra.dtype, np.number):
+        raise ValueError(f"S has shape {spectra.shape}; bins and frames are needed")
     n_fft = 2 * (spectra.shape[-2] - 1) if n_fft // 2 + 1 != spectra.shape[-2] else n_fft
     weights = filters.mel(
         sr=rate, n_fft=n_fft, n_mels=n_mels, fmin=fmin, fmax=fmax, htk=htk, norm=norm
@@ -347,7 +349,7 @@ def chroma_stft(
     def compute(signal: np.ndarray) -> Any:
         found = tuning
         if found is None:
-            found = _native.estimate_tuning(signal, rate, of)
+            found = _native.estimate_tuning(signal, rate, of, False)
         return _native.chroma(signal, rate, of, number("tuning", found))
 
     return each_matrix(y, compute)

@@ -58,7 +58,9 @@ def formants(
             ("preemphasis_from", preemphasis_from),
         ]
     ]
-    seconds, hertz, width = _native.formants(one_signal(y), count("sr", sr), kept, *rest)
+    rate = count("sr", sr)
+    _check_hop(hop_seconds, rate)
+    seconds, hertz, width = _native.formants(one_signal(y), rate, kept, *rest)
     return np.asarray(seconds), np.asarray(hertz), np.asarray(width)
 
 
@@ -123,6 +125,7 @@ def harmonicity(
         raise ValueError(f"method = {method!r} cannot be used: 'cc' and 'ac' are known")
     low, step = number("fmin", fmin), number("hop_seconds", hop_seconds)
     signal, rate = one_signal(y), count("sr", sr)
+    _check_hop(step, rate)
     seconds, decibels = _native.harmonicity(signal, rate, low, step, method == "ac")
     return np.asarray(seconds), np.asarray(decibels)
 
@@ -158,3 +161,10 @@ def vibrato(f0: Any, *, hop_seconds: float) -> tuple[np.ndarray, np.ndarray, np.
         raise ValueError(f"f0 has {track.ndim} dimensions; give one track")
     rate, depth, regularity = np.asarray(_native.vibrato(track, number("hop_seconds", hop_seconds)))
     return rate, depth, regularity
+
+
+def _check_hop(hop_seconds: float, rate: int) -> None:
+    if not hop_seconds * rate >= 1:
+        raise ValueError(
+            f"hop_seconds = {hop_seconds} cannot be used: at {rate} Hz a sample lasts {1 / rate} s"
+        )

@@ -186,12 +186,15 @@ def estimate_tuning(
     True
     """
     of = frames(n_fft, hop_length, None, "hann", True, "constant")
-    return _native.estimate_tuning(one_signal(y), count("sr", sr), of)
+    return _native.estimate_tuning(one_signal(y), count("sr", sr), of, True)
 
 
 def fft_frequencies(*, sr: float = 22050, n_fft: int = 2048) -> np.ndarray:
     """The frequencies of the bins, Hz."""
-    return np.fft.rfftfreq(n=n_fft, d=1.0 / sr)
+    size = count("n_fft", n_fft)
+    if size > 1 << 22:
+        raise ValueError(f"n_fft = {size} cannot be used: at most {1 << 22} samples")
+    return np.fft.rfftfreq(n=size, d=1.0 / number("sr", sr))
 
 
 def frames_to_time(

@@ -5,7 +5,7 @@ use warpsmith_voice::quality::{
     Formant, FormantSettings, FormantTracker, Harmonicity, HarmonicitySettings, Perturbation,
     ProminenceSettings, find_pulses, find_vibrato,
 };
-use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat};
+use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, check_room};
 
 use super::pitch::range_of;
 use super::{Array, Samples, work};
@@ -35,10 +35,16 @@ pub(crate) fn formants(
         hop_seconds,
         emphasis_hz,
     };
-    let track = work(
-        py,
-        || Ok(FormantTracker::new(rate, settings)?.track(signal)),
-    )?;
+    let seconds = signal.len() as f64 / f64::from(rate);
+    let track = work(py, || {
+        let resampled = (seconds * 2.0 * ceiling_hz) as usize;
+        check_room(
+            "the signal at twice the ceiling",
+            resampled,
+            2 * size_of::<f64>(),
+        )?;
+        Ok(FormantTracker::new(rate, settings)?.track(signal))
+    })?;
     let span = track.len().saturating_sub(1) as f64 * hop_seconds;
     let first = (signal.len() as f64 / f64::from(rate) - span) / 2.0;
     let times = (0..track.len()).map(|frame| first + frame as f64 * hop_seconds);

@@ -238,16 +238,21 @@ pub(crate) fn chroma(
     Ok(Array::of(classes?, &[PITCH_CLASSES, frames]))
 }
 
-/// Semitones between a signal's tuning and A4 = 440 Hz.
+/// Semitones between a signal's tuning and A4 = 440 Hz, by magnitudes or by powers.
 #[pyfunction]
 pub(crate) fn estimate_tuning(
     py: Python<'_>,
     signal: Samples<'_>,
     rate: u32,
     frames: Frames,
+    magnitudes: bool,
 ) -> PyResult<f64> {
     let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    let density = match magnitudes {
+        true => Density::Magnitude,
+        false => Density::Power,
+    };
     work(py, || {
-        warpsmith_voice::estimate_tuning(signal, settings, rate)
+        warpsmith_voice::estimate_tuning_by(density, signal, settings, rate)
     })
 }

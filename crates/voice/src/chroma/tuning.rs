@@ -15,8 +15,18 @@ const PARTS: usize = 100;
 const SEMITONES: f64 = 12.0;
 
 /// The tuning of `signal` in semitones from A4 = 440 Hz, −0.5 to below 0.5, in hundredths; 0 where nothing has
-/// a pitch.
+/// a pitch. By powers, as chroma are.
 pub fn estimate_tuning(
+    signal: &[f32],
+    settings: SpectrumSettings,
+    sample_rate: u32,
+) -> Result<f64> {
+    estimate_tuning_by(Density::Power, signal, settings, sample_rate)
+}
+
+/// The same by powers or by magnitudes, among which fainter tops count.
+pub fn estimate_tuning_by(
+    density: Density,
     signal: &[f32],
     settings: SpectrumSettings,
     sample_rate: u32,
@@ -25,7 +35,7 @@ pub fn estimate_tuning(
     let (bins, frames) = stft.shape(signal.len());
     stft.check_room(signal.len(), size_of::<f32>())?;
     let mut power = vec![0.0f32; bins * frames];
-    stft.density(signal, Density::Power, &mut power)?;
+    stft.density(signal, density, &mut power)?;
     let hertz = f64::from(sample_rate) / settings.transform as f64;
     let mut tops = Vec::new();
     for frame in 0..frames {

@@ -2,8 +2,8 @@
 
 use warpsmith_lanes::{Blocks, Lanes, One, Task, Vector, engine_for_this_machine};
 use warpsmith_signal::{
-    Conditioning, FrameSpectrum, Framing, Padding, Quality, RealBlock, Resampler, Result,
-    SignalError, SpectrumSettings, Symmetry, Window,
+    Conditioning, FrameSpectrum, Framing, Padding, RealBlock, Resampler, Result, SignalError,
+    SpectrumSettings, Symmetry, Window,
 };
 
 use crate::memory_room::check_room;
@@ -134,10 +134,10 @@ impl ConstantQ {
         Ok(Self {
             settings,
             early: (early > 0)
-                .then(|| Resampler::new(factor, 1, Quality::High))
+                .then(|| Resampler::decimation(factor))
                 .transpose()?
                 .map(|resampler| (resampler, f64::from(factor).sqrt() as f32)),
-            halving: Resampler::new(2, 1, Quality::High)?,
+            halving: Resampler::decimation(2)?,
             octaves,
             scales: (0..bins)
                 .map(|bin| (1.0 / settings.length(bin, top_rate).sqrt()) as f32)

@@ -52,6 +52,8 @@ const HIGHEST_CEILING: f64 = 100_000.0;
 
 /// Formants that are looked for at most: each takes two poles, whose search costs the square of their number.
 const MOST_FORMANTS: usize = 100;
+/// The longest window, seconds: a vowel is shorter.
+const LONGEST_WINDOW: f64 = 10.0;
 
 /// A planned tracker.
 pub struct FormantTracker {
@@ -80,11 +82,14 @@ impl FormantTracker {
                 format!("at most {MOST_FORMANTS} are looked for; voices have about five"),
             ));
         }
-        if !(settings.hop_seconds > 0.0 && settings.window_seconds > 0.001) {
+        let fits = settings.window_seconds > 0.001 && settings.window_seconds <= LONGEST_WINDOW;
+        if !(settings.hop_seconds > 0.0 && fits) {
             return Err(SignalError::parameter(
                 "window",
                 format!("{} s", settings.window_seconds),
-                "windows of more than 1 ms, and a hop above 0",
+                format!(
+                    "windows of more than 1 ms and up to {LONGEST_WINDOW} s, and a hop above 0"
+                ),
             ));
         }
         // As Praat does, a signal that does not reach the ceiling is brought to twice that, too: the poles that a
