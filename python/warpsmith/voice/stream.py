@@ -35,10 +35,10 @@ class Stream:
     """
 
     def __init__(
-        self, native: Any, shape: Callable[[list[np.ndarray]], Any] = lambda found: found[0]
+        self, native: Any, shape: Callable[[list[np.ndarray]], Any] | None = None
     ) -> None:
         self._native = native
-        self._shape = shape
+        self._shape = shape or _first
 
     def process(self, block: Any) -> Any:
         """Takes the next samples; what they complete."""
@@ -47,6 +47,10 @@ class Stream:
     def finish(self) -> Any:
         """Ends the signal; what is left of it. The stream is not to be used after that."""
         return self._shape([np.asarray(of) for of in self._native.finish()])
+
+
+def _first(found: list[np.ndarray]) -> np.ndarray:
+    return found[0]
 
 
 def _matrix(found: list[np.ndarray]) -> np.ndarray:
