@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import feature, files, spectra
-from .arguments import Window, count
+from .arguments import Window, count, number
 from .decibels import amplitude_to_db, power_to_db
 
 _SCALES = {"htk": True, "slaney": False}
@@ -194,7 +194,9 @@ class GriffinLim(_Transform):
     ) -> None:
         self._frames = _frames(n_fft, win_length, hop_length, window, True, "constant")
         del self._frames["pad_mode"]
-        self._power = power
+        self._power = number("power", power)
+        if self._power <= 0:
+            raise ValueError(f"power = {power!r} cannot be used: it must be above 0")
         self._rounds: dict[str, Any] = {"n_iter": n_iter, "momentum": momentum, "length": length}
 
     def _compute(self, waveform: Any) -> np.ndarray:
