@@ -198,8 +198,8 @@ def test_constant_q(case):
     sr = int(r.choice([16000, 22050, 44100]))
     y = signal(r, sr, 2.0)
     gamma = float(r.choice([0, 5, 20]))
-    # At most one halving before the highest octave: after several, librosa's signal has lost what rings
-    # before its start between the stages (python/benches/voice_definition.py).
+    # At most one halving before the highest octave: after several, librosa's signal has lost what
+    # rings before its start between the stages (python/benches/voice_definition.py).
     sizes = {"sr": sr, "hop_length": 512, "n_bins": int(r.integers(73, 84))}
     sizes["fmin"] = 32.703 * sr / 22050
     near(voice.cqt(y, **sizes), librosa.cqt(y, tuning=0.0, **sizes), 1e-5)

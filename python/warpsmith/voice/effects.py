@@ -201,7 +201,12 @@ def biquad(
 
 
 def normalize(
-    y: Any, *, sr: float, peak: float | None = None, rms: float | None = None, lufs: float | None = None
+    y: Any,
+    *,
+    sr: float,
+    peak: float | None = None,
+    rms: float | None = None,
+    lufs: float | None = None,
 ) -> np.ndarray:
     """`y`, or all of `(channels, samples)`, with one gain that brings it to a level.
 
@@ -211,13 +216,14 @@ def normalize(
     >>> voice.effects.normalize([0.1, -0.25], sr=16000, peak=0.0).tolist()
     [0.4000000059604645, -1.0]
     """
-    targets = [(name, level) for name, level in (("peak", peak), ("rms", rms), ("lufs", lufs)) if level is not None]
+    named = ("peak", peak), ("rms", rms), ("lufs", lufs)
+    targets = [(name, level) for name, level in named if level is not None]
     if len(targets) != 1:
         raise ValueError(f"give one of peak, rms and lufs, not {len(targets)}")
     array = signals(y)
     if array.ndim > 2:
         raise ValueError(f"y has {array.ndim} dimensions; give (channels, samples)")
-    (measure, level), = targets
+    ((measure, level),) = targets
     sound, _ = _native.normalise(array, count("sr", sr), measure, number(measure, level))
     return np.asarray(sound)
 

@@ -342,7 +342,7 @@ def chroma_stft(
 
     if gpu.computes_there(y, device):
         if tuning is None:
-            raise ValueError('device="cuda" does not estimate: give the tuning, 0.0 for A4 = 440 Hz')
+            raise ValueError('device="cuda" does not estimate: give the tuning, 0.0 is 440 Hz')
         tuned = number("tuning", tuning)
         return gpu.compute(y, device, lambda place: _native.gpu_chroma(place, rate, of, tuned))
 

@@ -18,7 +18,7 @@ def computes_there(y: Any, device: str | None) -> bool:
         return False
     name, _, index = str(device).partition(":")
     if name != "cuda" or not (index == "" or index.isdecimal()):
-        raise ValueError(f"device = {device!r} cannot be used: 'cpu', 'cuda' and 'cuda:N' are known")
+        raise ValueError(f"device = {device!r} is unknown: 'cpu', 'cuda' and 'cuda:N' are known")
     if not is_on_gpu(y):
         _native.open_gpu(int(index or 0))
         raise ValueError(

@@ -256,11 +256,11 @@ def vad(
         return Stream(_native.SoundStream.energy(rate, number("margin_db", margin_db)))
     if method == "neural" and weights is not None:
         if rate != 16000:
-            raise ValueError(f"sr = {rate}: the network hears 16000 Hz; use `stream.resample` first")
+            raise ValueError(f"sr = {rate}: the network hears 16000 Hz; resample first")
         return Stream(_native.SoundStream.neural(number("threshold", threshold), weights))
     raise ValueError(
-        f"method = {method!r} cannot be used: 'webrtc', 'energy', and 'neural' with `weights` decide "
-        "without the rest of the signal"
+        f"method = {method!r} cannot be used: 'webrtc', 'energy', and 'neural' with `weights` "
+        "decide without the rest of the signal"
     )
 
 

@@ -89,7 +89,7 @@ class MelSpectrogram(_Transform):
         mel_scale: str = "htk",
     ) -> None:
         if mel_scale not in _SCALES:
-            raise ValueError(f"mel_scale = {mel_scale!r} cannot be used: 'htk' and 'slaney' are known")
+            raise ValueError(f"mel_scale = {mel_scale!r} is unknown: 'htk' and 'slaney' are known")
         self._options: dict[str, Any] = {
             "sr": sample_rate,
             "n_mels": n_mels,

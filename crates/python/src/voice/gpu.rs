@@ -92,7 +92,7 @@ impl Place {
         })
     }
 
-    /// `[signal, frame, value]` as `(…, value, frame)`; `at` of `width` values is the first that is shown, of `shown`.
+    /// `[signal, frame, value]` as `(…, value, frame)`.
     fn matrix(&self, values: DeviceBuffer<f32>, frames: usize, parts: Parts) -> GpuValues {
         let Parts {
             width,
