@@ -68,7 +68,7 @@ def calls():
                 yield pytest.param(value, id=f"{module.__name__}.{name}")
 
 
-@pytest.mark.parametrize("call", calls())
+@pytest.mark.parametrize("call", list(calls()))
 def test_hostile_arguments_are_errors(call):
     parameters = inspect.signature(call).parameters
     given = {}
