@@ -244,7 +244,8 @@ mod tests {
                     f64::from(out[n] - wanted).abs()
                 });
                 let worst = error.fold(0.0, f64::max);
-                assert!(worst < 4e-6, "{factor}: {hertz} Hz: {worst}");
+                // Sums of up to 28,000 products in single precision.
+                assert!(worst < 1e-5, "{factor}: {hertz} Hz: {worst}");
             }
         }
     }
