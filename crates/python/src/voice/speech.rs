@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use warpsmith_descriptors::picture::{Picture, PictureSettings};
 use warpsmith_voice::{
     EnergyVad, FrameMillis, Loudness, NeuralSettings, NeuralVad, PeriodicityVad, SignalError,
-    SileroNetwork, SpectrogramPicture, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
-    Weights, segments,
+    SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, Weights, segments,
 };
 
 use super::effect::audio_of;
@@ -102,15 +102,12 @@ pub(crate) fn picture<'py>(
     title: &str,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let signal = signal.finite()?;
-    let drawn = work(py, || SpectrogramPicture::new(signal, rate))?;
+    let settings = PictureSettings::default();
+    let drawn = work(py, || Picture::of(signal, rate, title, &settings))?;
     let bytes = match kind {
-        "png" => {
-            let mut bytes = Vec::new();
-            drawn.write_png(&mut bytes)?;
-            bytes
-        }
+        "png" => drawn.png()?,
         "svg" => drawn.svg()?.into_bytes(),
-        "html" => drawn.html(title)?.into_bytes(),
+        "html" => drawn.page(signal, rate)?.into_bytes(),
         other => {
             return Err(PyValueError::new_err(format!(
                 "there is no picture `{other}`: `png`, `svg` and `html` are known"
