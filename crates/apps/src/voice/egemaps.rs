@@ -9,9 +9,9 @@ use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
-/// Summarise a voice in 88 numbers that are eGeMAPS-compatible: names, order and units of openSMILE's
-/// eGeMAPSv02.
+/// Summarise a voice in 88 numbers that are eGeMAPS-compatible.
 ///
+/// Names, order and units are those of openSMILE's eGeMAPSv02.
 /// Loudness, spectral balance, flux and cepstra repeat openSMILE's numbers. Pitch is Praat's, formants are
 /// Burg's, and jitter and shimmer are of glottal pulses: those are of the same kind and differ, as
 /// docs/benchmarks/egemaps.md shows for every feature. Do not mix them with openSMILE's in one data set.

@@ -9,15 +9,15 @@ use super::sound::{SoundOutput, by_channel};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
-/// Keep the tones or the clicks of a recording: harmonic/percussive separation, as librosa does it.
+/// Keep the tones or the clicks of a recording (harmonic/percussive), as librosa does.
 ///
 /// Every channel is split by itself. With margins above 1 a part keeps what is clearly its own; what
 /// belongs to neither is `rest`.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
-  warpsmith voice hpss song.wav --keep harmonic --output tones.wav
-  warpsmith voice hpss song.wav --keep percussive --margin 3 --output drums.wav
-  warpsmith voice hpss album/ --keep harmonic --output tones")]
+  warpsmith voice hpss song.wav --part harmonic --output tones.wav
+  warpsmith voice hpss song.wav --part percussive --exceed 3 --output drums.wav
+  warpsmith voice hpss album/ --part harmonic --output tones")]
 pub(crate) struct Hpss {
     #[command(flatten)]
     input: Input,
@@ -25,16 +25,16 @@ pub(crate) struct Hpss {
     output: SoundOutput,
     /// The part to write.
     #[arg(long, value_enum)]
-    keep: Part,
+    part: Part,
     /// How many times the other part a part must exceed, from 1 on.
     #[arg(long, default_value_t = 1.0)]
-    margin: f32,
+    exceed: f32,
     /// Frames and bins of the medians.
     #[arg(long, default_value_t = SplitSettings::default().harmonic_kernel)]
-    kernel: usize,
+    median: usize,
     /// How sharply the masks decide.
     #[arg(long, default_value_t = SplitSettings::default().power)]
-    power: f32,
+    sharpness: f32,
     /// Points of the transform.
     #[arg(long, default_value_t = SplitSettings::default().transform)]
     transform: usize,
@@ -58,17 +58,17 @@ impl Hpss {
         let settings = SplitSettings {
             transform: self.transform,
             hop: self.hop,
-            harmonic_kernel: self.kernel,
-            percussive_kernel: self.kernel,
-            power: self.power,
-            harmonic_margin: self.margin,
-            percussive_margin: self.margin,
+            harmonic_kernel: self.median,
+            percussive_kernel: self.median,
+            power: self.sharpness,
+            harmonic_margin: self.exceed,
+            percussive_margin: self.exceed,
         };
         self.output.each(global, &self.input, |audio| {
             let rate = audio.sample_rate;
             by_channel(audio, |channel| {
                 let parts = split(channel, rate, &settings)?;
-                Ok(match self.keep {
+                Ok(match self.part {
                     Part::Harmonic => parts.harmonic,
                     Part::Percussive => parts.percussive,
                     Part::Rest => channel

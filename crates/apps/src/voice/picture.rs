@@ -13,7 +13,7 @@ use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
-/// Draw a recording: wave, spectrogram with a colour bar, pitch and speech over one axis of time.
+/// Draw a recording: wave, spectrogram, pitch and speech over one axis of time.
 ///
 /// A page (`.html`) is one file that also plays the sound: a cursor moves with it, and a click goes there.
 #[derive(Args)]
@@ -39,7 +39,7 @@ pub(crate) struct Picture {
     height: usize,
     /// How frequencies lie on the spectrogram.
     #[arg(long, value_enum, default_value_t = Scale::Mel)]
-    scale: Scale,
+    frequencies: Scale,
     /// The highest frequency of the spectrogram; default: half the sample rate.
     #[arg(long, value_name = "HZ")]
     max_hz: Option<f64>,
@@ -116,7 +116,7 @@ impl Picture {
             lanes: self.lanes.iter().map(lane).collect(),
             width: self.width,
             height: self.height,
-            scale: match self.scale {
+            scale: match self.frequencies {
                 Scale::Mel => FrequencyScale::Mel,
                 Scale::Linear => FrequencyScale::Linear,
             },

@@ -27,7 +27,7 @@ struct Sizes {
 struct Likely {
     /// The tempo that is most likely before anything is heard, beats per minute.
     #[arg(long, value_name = "BPM", default_value_t = RhythmSettings::default().start_bpm)]
-    start: f64,
+    likely_tempo: f64,
     /// The fastest tempo that counts, beats per minute.
     #[arg(long, value_name = "BPM", default_value_t = RhythmSettings::default().fastest_bpm)]
     fastest: f64,
@@ -40,7 +40,7 @@ fn settings(sizes: &Sizes, likely: &Likely) -> RhythmSettings {
     RhythmSettings {
         transform: sizes.transform,
         hop: sizes.hop,
-        start_bpm: likely.start,
+        start_bpm: likely.likely_tempo,
         fastest_bpm: likely.fastest,
         tightness: likely.tightness,
         ..RhythmSettings::default()
@@ -55,7 +55,7 @@ fn settings(sizes: &Sizes, likely: &Likely) -> RhythmSettings {
 #[command(after_long_help = "Examples:
   warpsmith voice tempo song.wav
   warpsmith voice tempo album/ --as json --output tempos
-  warpsmith voice tempo slow.flac --start 70")]
+  warpsmith voice tempo slow.flac --likely-tempo 70")]
 pub(crate) struct Tempo {
     #[command(flatten)]
     input: Input,
@@ -127,8 +127,10 @@ impl Beats {
     }
 }
 
-/// Compute how similar the rises around every frame are to themselves some frames later, as librosa
-/// does; a column is named by the tempo of its lag.
+/// Compute how strong each tempo is at every frame, as librosa does.
+///
+/// That is how similar the rises around a frame are to themselves some frames later; a column is named by
+/// the tempo of its lag.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice tempogram song.wav --as npy --output tempogram.npy

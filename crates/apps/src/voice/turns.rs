@@ -35,7 +35,7 @@ pub(crate) struct Turns {
     penalty: f64,
     /// Speech on each side of a possible change, seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = TurnSettings::default().window)]
-    window: f64,
+    side: f64,
     /// Shortest turn, seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = TurnSettings::default().least)]
     min_turn: f64,
@@ -45,7 +45,7 @@ impl Turns {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let settings = TurnSettings {
             penalty: self.penalty,
-            window: self.window,
+            window: self.side,
             least: self.min_turn,
         };
         note(

@@ -44,6 +44,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "high",
         "a voice's quality is judged in a narrower range than a pitch is looked for",
     ),
+    ("hop", "presets have hops of their own, tempo has librosa's"),
     (
         "interval",
         "a person looks twice a second, files and pages want ten samples",
@@ -98,6 +99,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("threshold", "each detector has a scale of its own"),
     ("transform", "presets have lengths of their own"),
+    (
+        "tuning",
+        "a key is looked for in the tuning of the piece, chroma in that of 440 Hz",
+    ),
 ];
 
 /// What must agree: the short name, the unit or kind, and the default.
