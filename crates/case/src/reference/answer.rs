@@ -21,8 +21,8 @@ pub(crate) struct Truth {
     pub(crate) plain: Option<Vec<f64>>,
     /// How much the value moves when every input moves by one part in 2²³, where that was asked.
     pub(crate) spread: Option<Vec<f64>>,
-    /// How far the same formula is off if it adds in the inputs' own type, one term after the other: equal
-    /// terms round the same way each time, and their errors add up. Known where `spread` is.
+    /// How far adding one term after the other, in the inputs' own type, is from adding in pairs: equal terms
+    /// round the same way each time, and their errors add up. Known where `spread` is.
     pub(crate) in_turn: Option<Vec<f64>>,
     /// How many input elements decide one output element.
     pub(crate) fan_in: f64,
