@@ -20,7 +20,7 @@ use warpsmith_console::global::Global;
 #[command(after_long_help = "Examples:
   warpsmith voice picture talk.wav --output talk.png
   warpsmith voice picture song.flac --output song.html
-  warpsmith voice picture talk.wav --lanes spectrogram,pitch --scale linear --max-hz 4000 --output talk.svg
+  warpsmith voice picture talk.wav --lanes spectrogram,pitch --frequencies linear --max-hz 4000 --output talk.svg
   warpsmith voice picture talk.wav --width 3000 --height 600 --range-db 60 --output talk.png")]
 pub(crate) struct Picture {
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! The `executed` level: the interpreter runs a kernel and its adjoint on random inputs, and watches
-//! some threads for races.
+//! The `executed` level: a kernel and its adjoint run on random inputs as native code, which has the
+//! interpreter's bits and findings, and the interpreter watches some threads for races.
 
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Scalar, Type, TypeId};
@@ -168,7 +168,7 @@ pub(super) fn launch(
     dim: &[usize],
     arguments: &mut [Argument],
 ) -> Result<(), Check> {
-    match interpreter.run(dim, arguments) {
+    match interpreter.run_native(dim, arguments) {
         Ok(outcome) => match outcome.findings.first() {
             None => Ok(()),
             Some(finding) => {
