@@ -147,7 +147,10 @@ def test_a_batch_is_each_signal_on_its_own_in_order():
         voice.batch(voice.mel, clips, RATE, workers=0)
 
 
+# A shell that starts something in the background has it ignore interrupts.
 LONG = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from warpsmith import voice
 y = np.random.default_rng(1).standard_normal(16000 * 1200).astype(np.float32)
@@ -175,5 +178,8 @@ def test_an_interrupt_ends_long_work(call):
         assert running.stdout.readline() == "begun\n"
         time.sleep(1.0)
         running.send_signal(signals_of_the_system.SIGINT)
-        out, _ = running.communicate(timeout=60)
+        try:
+            out, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert out == "interrupted\n"
