@@ -15,6 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use support::terminal::View;
+use support::tree::Tree;
 use support::{Fake, proc_folder};
 use warpsmith_telemetry::baseline::{Collector, Expectation};
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, Serving, metrics_text};
@@ -72,6 +73,35 @@ fn schedule_cpu() {
             .count();
         say(&format!(
             "full schedule, {name}, fake library: {:.3} % of a core ({states} states in 22 s)",
+            share * 100.0
+        ));
+    }
+}
+
+/// The full schedule of a card that is read through the kernel's files, on a tree in a temporary folder
+/// and this machine's own processes.
+fn cards_cpu() {
+    for (name, tree) in [
+        ("a Radeon", "rx7900xtx"),
+        ("two Instincts", "mi300x"),
+        ("an Arc", "arc_xe"),
+    ] {
+        let tree = Tree::of(tree);
+        let settings = tree.settings(std::path::Path::new("/proc"));
+        let machine = Machine::open(&settings).expect("the tree opens");
+        let (sampler, events) = Sampler::start(machine, &settings);
+        // The first looks at all processes are the dear ones: they are not those of every day.
+        std::thread::sleep(Duration::from_secs(10));
+        let (before, start) = (cpu_nanoseconds(), Instant::now());
+        std::thread::sleep(Duration::from_secs(30));
+        let share = (cpu_nanoseconds() - before) as f64 / start.elapsed().as_nanos() as f64;
+        sampler.stop();
+        let states = events
+            .try_iter()
+            .filter(|e| matches!(e.what, Happening::State(_)))
+            .count();
+        say(&format!(
+            "full schedule, {name}, files in a folder: {:.3} % of a core ({states} states in 40 s)",
             share * 100.0
         ));
     }
@@ -619,8 +649,9 @@ fn main() {
         _ => {}
     }
     // `-- scrapes recordings` leaves the others out.
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("schedule", schedule_cpu),
+        ("cards", cards_cpu),
         ("watch", watch),
         ("scrapes", scrapes),
         ("recordings", recordings),

@@ -10,8 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::nvml::{Library, LibraryError, Refusal};
 use crate::pulse::Pulse;
+use crate::source::Refusal;
+use crate::source::nvidia::{Library, LibraryError};
 
 /// More GPUs than any machine has: what a driver that counts more says is no count.
 const MOST_GPUS: u32 = 1024;

@@ -55,20 +55,25 @@ readings!(/// The fast tier: what changes ten times a second.
     power_mw,
     /// Board power now, where the driver tells it apart.
     power_instant_mw,
-    /// Core temperature.
+    /// Core temperature; that of the hottest spot where the GPU has no other sensor.
     temperature_c,
+    /// Temperature of the core's hottest spot (junction).
+    hotspot_temperature_c,
     /// Memory temperature.
     memory_temperature_c,
-    /// Streaming multiprocessor clock.
+    /// Clock of what computes: streaming multiprocessors, AMD's graphics clock, Intel's GT.
     sm_clock_mhz,
     /// Memory clock.
     memory_clock_mhz,
-    /// Clocks event ("throttle") reasons now, as NVML's bits.
+    /// Clocks event ("throttle") reasons now, as NVML's bits; from bit 16 on our own
+    /// ([`crate::baseline::ThrottleReason::bit`]).
     event_reasons,
     /// Device memory in use, without what the driver reserves for itself.
     memory_used_bytes,
     /// Device memory that the driver keeps.
     memory_reserved_bytes,
+    /// System memory that the GPU has mapped (AMD's GTT).
+    shared_memory_used_bytes,
     /// Time under the software power cap since the driver was loaded.
     power_cap_ns,
     /// Time under a thermal policy.
@@ -87,6 +92,8 @@ readings!(/// The fast tier: what changes ten times a second.
     hardware_thermal_ns,
     /// Time under the hardware power brake.
     power_brake_ns,
+    /// 1 while the kernel has put the GPU to sleep: it is not read then, since that would wake it.
+    asleep,
 });
 
 readings!(/// The tier of a second: cheap values that need no ten a second.
@@ -97,10 +104,18 @@ readings!(/// The tier of a second: cheap values that need no ten a second.
     performance_state,
     /// Fan speed.
     fan_percent,
+    /// Fan speed in turns a minute; of the fastest where there are several.
+    fan_rpm,
     /// Encoder busy.
     encoder_percent,
     /// Decoder busy.
     decoder_percent,
+    /// Video engines busy, where the driver does not tell encoding and decoding apart.
+    media_percent,
+    /// Share of time in which the GPU was not in its idle state (Intel's RC6).
+    awake_percent,
+    /// Processes that this user may not look at: whether they use the GPU is not known.
+    hidden_processes,
     /// Share of time and of multiprocessors with a warp at work, in thousandths (GPM, as below).
     sm_active_permille,
     /// Warps in flight as a share of what the multiprocessors can hold.
@@ -123,6 +138,10 @@ readings!(/// The tier of a second: cheap values that need no ten a second.
     nvlink_received_bytes_s,
     /// Bytes a second sent over NVLink.
     nvlink_sent_bytes_s,
+    /// Bytes a second read over XGMI, all links together.
+    xgmi_read_bytes_s,
+    /// Bytes a second written over XGMI.
+    xgmi_written_bytes_s,
 });
 
 readings!(/// A critical error that the driver reported.
@@ -272,21 +291,63 @@ pub enum Presence {
     Lost,
 }
 
+/// Whose GPU it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Vendor {
+    /// NVIDIA, read through NVML. Recordings that name no vendor are of its GPUs.
+    #[default]
+    Nvidia,
+    /// AMD, read through `amdgpu`.
+    Amd,
+    /// Intel, read through `i915` or `xe`.
+    Intel,
+}
+
+impl Vendor {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nvidia => "NVIDIA",
+            Self::Amd => "AMD",
+            Self::Intel => "Intel",
+        }
+    }
+
+    /// What the vendor's own tools call the clock of what computes.
+    pub fn core_clock(self) -> &'static str {
+        match self {
+            Self::Nvidia => "SM",
+            Self::Amd => "gfx",
+            Self::Intel => "GT",
+        }
+    }
+}
+
 /// What stays the same about a GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuIdentity {
-    /// NVML's index; not stable across reboots.
+    /// NVML's index, and from its last one on the others by PCI address; not stable across reboots.
     pub index: u32,
     /// Stable name.
     pub uuid: String,
     /// Product name.
     pub name: String,
+    /// Whose it is.
+    #[serde(default)]
+    pub vendor: Vendor,
+    /// The kernel's driver and its version, where it is not NVIDIA's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// PCI address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_bus_id: Option<String>,
     /// Memory in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_total_bytes: Option<i64>,
+    /// System memory that the GPU may map (AMD's GTT).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory_total_bytes: Option<i64>,
     /// Highest streaming multiprocessor clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_clock_max_mhz: Option<i64>,
@@ -302,6 +363,9 @@ pub struct GpuIdentity {
     /// Temperature at which it slows itself down; absent where only a margin is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_temperature_c: Option<i64>,
+    /// What of the driver's answers this program cannot read, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Whether it is cut into MIG instances.
     #[serde(default)]
     pub mig: bool,
@@ -311,7 +375,7 @@ pub struct GpuIdentity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenUnreachable")]
 pub struct Unreachable {
-    /// NVML's index; absent where it is the driver itself.
+    /// The GPU's index; absent where it is the driver itself.
     pub gpu: Option<u32>,
     /// What the driver said, or the call that does not return.
     pub reason: String,
@@ -358,13 +422,13 @@ impl From<WrittenUnreachable> for Unreachable {
 /// What there is to sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
-    /// Driver version.
+    /// Version of NVIDIA's driver; the kernel's driver where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// NVML version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvml: Option<String>,
-    /// Why there is no NVML, where there is none.
+    /// Why there is no NVML, where there is none and no other GPU either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvml_absent: Option<String>,
     /// The GPUs that are sampled.

@@ -1,4 +1,4 @@
-//! What the GPUs of this machine do: sampled through NVML on a tiered schedule, judged as a
+//! What the GPUs of this machine do: sampled through NVML or the kernel's files on a tiered schedule, judged as a
 //! baseline, compared, recorded and replayed, shown on a terminal, exported as metrics text.
 //!
 //! Everything flows as [`Event`]s: the live sampler makes them, a recording keeps them, and the
@@ -18,7 +18,6 @@ mod host;
 mod live_machine;
 mod load;
 mod machine;
-pub mod nvml;
 mod opening;
 mod player;
 mod probe;
@@ -30,6 +29,7 @@ pub mod recording;
 mod sampler;
 mod schedule;
 pub mod screen;
+mod source;
 mod trust;
 
 pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
@@ -39,7 +39,8 @@ pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile, GpuReading}
 pub use endpoint::Endpoint;
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
-    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Unreachable, Xid,
+    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Unreachable, Vendor,
+    Xid,
 };
 pub use host::machine_identity;
 pub use live_machine::{LiveMachine, open_telling, snapshot};
@@ -51,4 +52,6 @@ pub use process_memory::ProcessMemory;
 pub use process_signal::{Signal, SignalError, SignalTarget};
 pub use sampler::{Sampler, SteppedSampler};
 pub use schedule::{Schedule, Tier};
+pub use source::amd::{GpuMetrics, MetricsError};
+pub use source::{DrmClient, DrmEngine};
 pub use trust::TrustError;

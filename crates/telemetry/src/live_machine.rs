@@ -10,6 +10,7 @@ use crate::event::{Happening, Presence};
 use crate::machine::{Machine, OpenError, Settings};
 use crate::opening::Opening;
 use crate::sampler::Sampler;
+use crate::schedule::Tier;
 
 /// How long GPUs are collected before they join, so that they stand in the order of their indices;
 /// those that take longer come behind. Also the time after which a verb says what it waits for.
@@ -92,18 +93,27 @@ pub fn snapshot(machine: Machine, settings: &Settings, limit: Duration) -> Board
     let mut board = Board::new(machine.inventory().clone());
     // Shares of time need two readings of the host with some time in between.
     let mut settings = settings.clone();
-    settings.schedule = settings.schedule.with_host(Duration::from_millis(100));
+    let step = Duration::from_millis(100);
+    settings.schedule = settings.schedule.with_host(step);
+    let mut rounds = 1;
+    if machine.handles.iter().any(|gpu| gpu.takes_two_looks()) {
+        // The second look tells how busy it is, and the state behind it says so.
+        rounds = 3;
+        for tier in [Tier::State, Tier::Steady, Tier::Processes] {
+            settings.schedule = settings.schedule.with(tier, step);
+        }
+    }
     let (sampler, events) = Sampler::start(machine, &settings);
     let deadline = Instant::now() + limit;
     let mut host = false;
-    while (!host || !sampler.incomplete().is_empty()) && Instant::now() < deadline {
+    while (!host || !sampler.incomplete(rounds).is_empty()) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(5));
         for event in events.try_iter() {
             host |= matches!(event.what, Happening::Host(_));
             board.apply(event);
         }
     }
-    for (position, call) in sampler.incomplete() {
+    for (position, call) in sampler.incomplete(1) {
         board.gpus[position].presence = Presence::Stale;
         board.gpus[position].hangs_in = call;
     }

@@ -1,25 +1,27 @@
-//! Opening a machine for sampling: NVML, the chosen GPUs, what they are.
+//! Opening a machine for sampling: its drivers, the chosen GPUs, what they are.
 //!
-//! A machine without NVML is not an error: its inventory says why there is none, and the host is
+//! A machine without a GPU is not an error: its inventory says why there is none, and the host is
 //! sampled alone. Neither is a driver that does not answer. Asking for a GPU that is not there is one.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::event::Inventory;
-use crate::nvml::{GpuHandle, Refusal};
 use crate::opening::Opening;
 use crate::schedule::Schedule;
+use crate::source::{Gpu, Refusal, cards};
 
 /// What to sample and how.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// NVML indices; every GPU where this is empty.
+    /// Indices as the inventory counts; every GPU where this is empty.
     pub gpus: Vec<u32>,
     /// The period of each tier.
     pub schedule: Schedule,
     /// NVML to load instead of the driver's.
     pub library: Option<PathBuf>,
+    /// Where the kernel shows devices: cards that are not read through NVML.
+    pub sys_root: PathBuf,
     /// Where the kernel shows processes and the host's state.
     pub proc_root: PathBuf,
     /// Whether to keep command lines of processes, which can hold secrets.
@@ -39,6 +41,7 @@ impl Default for Settings {
             gpus: Vec::new(),
             schedule: Schedule::default(),
             library: None,
+            sys_root: cards::root(),
             proc_root: PathBuf::from("/proc"),
             command_lines: false,
             process_use: false,
@@ -51,17 +54,15 @@ impl Default for Settings {
 /// Why a machine cannot be sampled as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A GPU was requested by an index that the driver does not have.
-    #[error(
-        "no GPU {asked}: the driver counts {count} (hint: `warpsmith watch --once` lists them)"
-    )]
+    /// A GPU was requested by an index that none has.
+    #[error("no GPU {asked}: there are {count} (hint: `warpsmith watch --once` lists them)")]
     NoSuchGpu {
         /// The index requested.
         asked: u32,
         /// How many there are.
         count: u32,
     },
-    /// A GPU was requested and there is no NVML.
+    /// A GPU was requested and there is none.
     #[error("GPU {asked} was requested, but {reason}")]
     NoNvml {
         /// The index requested.
@@ -91,12 +92,12 @@ pub enum OpenError {
 
 /// A machine that is ready to be sampled.
 pub struct Machine {
-    pub(crate) handles: Vec<GpuHandle>,
+    pub(crate) handles: Vec<Box<dyn Gpu>>,
     pub(crate) inventory: Inventory,
 }
 
 impl Machine {
-    /// Loads NVML and opens the GPUs; goes on without what has not answered after
+    /// Loads NVML, lists the kernel's cards and opens the GPUs; goes on without what has not answered after
     /// [`Settings::patience`].
     pub fn open(settings: &Settings) -> Result<Self, OpenError> {
         let mut opening = Opening::begin(settings);

@@ -1,8 +1,10 @@
 //! Opening a machine without waiting for it: NVML in a thread of its own, then each GPU in its own.
 //!
-//! Invariants: nothing here calls the driver from the caller's thread; a GPU that does not answer
-//! keeps no other from being opened; whatever is waited for has a name.
+//! Invariants: nothing here calls a driver from the caller's thread; a GPU that does not answer
+//! keeps no other from being opened; whatever is waited for has a name. NVML's GPUs are counted first,
+//! those of the kernel's cards behind them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -11,16 +13,25 @@ use std::time::{Duration, Instant};
 use crate::event::{GpuIdentity, Inventory, Unreachable};
 use crate::host;
 use crate::machine::{Machine, OpenError, Settings};
-use crate::nvml::{GpuHandle, Library, LibraryError, Refusal};
 use crate::pulse::Pulse;
+use crate::source::cards::{self, Cards};
+use crate::source::nvidia::{Library, LibraryError};
+use crate::source::{Gpu, Reading, Refusal, Source};
 
-/// More GPUs than any machine has: what a driver that counts more says is no count.
-const MOST_GPUS: u32 = 1024;
+/// Whose GPU it is, and which of theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Slot {
+    Nvml(u32),
+    Card(u32),
+}
+
+/// An open GPU with what it is.
+type Opened = (Box<dyn Gpu>, GpuIdentity);
 
 /// What a thread has found out.
 enum Arrival {
     Library(Result<Found, LibraryError>),
-    Gpu(u32, Result<Box<(GpuHandle, GpuIdentity)>, Refusal>),
+    Gpu(Slot, Reading<Box<Opened>>),
 }
 
 /// NVML as it answered, and the GPUs that are being opened.
@@ -28,7 +39,7 @@ struct Found {
     driver: Option<String>,
     nvml: Option<String>,
     count: u32,
-    opening: Vec<(u32, Arc<Pulse>)>,
+    opening: Vec<(Slot, Arc<Pulse>)>,
 }
 
 /// A machine that is being opened.
@@ -38,10 +49,16 @@ pub struct Opening {
     arrivals: Receiver<Arrival>,
     /// NVML's thread, until it has answered.
     library: Option<Arc<Pulse>>,
+    /// Why there is no NVML, and whether the library is simply not there.
+    absent: Option<(String, bool)>,
+    /// GPUs that NVML counts, once it has answered.
+    nvml_count: Option<u32>,
+    card_count: u32,
+    sys_root: PathBuf,
     /// GPUs that have not answered yet.
-    gpus: Vec<(u32, Arc<Pulse>)>,
-    opened: Vec<(GpuHandle, GpuIdentity)>,
-    failure: Option<OpenError>,
+    gpus: Vec<(Slot, Arc<Pulse>)>,
+    opened: Vec<(Slot, Opened)>,
+    refused: Vec<(Slot, Refusal)>,
 }
 
 impl Opening {
@@ -54,6 +71,13 @@ impl Opening {
             ..Inventory::default()
         };
         let (send, arrivals) = channel();
+        // How many of the cards come first is known when NVML has counted: all of them are opened.
+        let cards = Cards::list(&settings.sys_root, &settings.proc_root);
+        let card_count = cards.count();
+        let cards: Arc<dyn Source> = Arc::new(cards);
+        let gpus = (0..card_count)
+            .map(|nth| open(&cards, Slot::Card(nth), nth, &send))
+            .collect();
         let pulse = Arc::new(Pulse::default());
         let (own, path, requested) = (
             Arc::clone(&pulse),
@@ -66,7 +90,7 @@ impl Opening {
             .spawn(move || {
                 own.attach();
                 let found = Library::load(path.as_deref())
-                    .map(|library| open_gpus(&library, &requested, &send));
+                    .map(|library| open_gpus(library, &requested, &send));
                 // Nobody listens any more where this fails.
                 let _ = send.send(Arrival::Library(found));
             });
@@ -75,9 +99,13 @@ impl Opening {
             inventory,
             arrivals,
             library: Some(pulse),
-            gpus: Vec::new(),
+            absent: None,
+            nvml_count: None,
+            card_count,
+            sys_root: settings.sys_root.clone(),
+            gpus,
             opened: Vec::new(),
-            failure: None,
+            refused: Vec::new(),
         }
     }
 
@@ -115,6 +143,22 @@ impl Opening {
         self.library.is_none() && self.gpus.is_empty()
     }
 
+    /// The place of a GPU among all of the machine. While NVML does not answer, its GPUs are those that
+    /// the PCI bus has.
+    fn index(&self, slot: Slot) -> u32 {
+        match slot {
+            Slot::Nvml(nth) => nth,
+            Slot::Card(nth) => {
+                let before = self.nvml_count;
+                nth + before.unwrap_or_else(|| cards::nvidia_devices(&self.sys_root))
+            }
+        }
+    }
+
+    fn is_wanted(&self, slot: Slot) -> bool {
+        self.requested.is_empty() || self.requested.contains(&self.index(slot))
+    }
+
     /// What has not answered yet, and in which call.
     pub fn waits_for(&self) -> Vec<Unreachable> {
         let hangs = |gpu: Option<u32>, pulse: &Pulse| Unreachable {
@@ -125,35 +169,71 @@ impl Opening {
             },
         };
         let library = self.library.iter().map(|pulse| hangs(None, pulse));
-        let gpus = self.gpus.iter();
+        let gpus = self.gpus.iter().filter(|(slot, _)| self.is_wanted(*slot));
         library
-            .chain(gpus.map(|(gpu, pulse)| hangs(Some(*gpu), pulse)))
+            .chain(gpus.map(|(slot, pulse)| hangs(Some(self.index(*slot)), pulse)))
             .collect()
     }
 
     /// What is known so far, with what has not answered named as unreachable.
     pub(crate) fn inventory(&self) -> Inventory {
         let mut inventory = self.inventory.clone();
+        if let Some((reason, only_missing)) = &self.absent {
+            // Who has another GPU does not miss NVML.
+            if !(*only_missing && self.card_count > 0) {
+                inventory.nvml_absent = Some(reason.clone());
+            }
+        }
+        let refused = self.refused.iter();
+        let refused = refused.filter(|(slot, _)| self.is_wanted(*slot));
+        inventory
+            .unreachable
+            .extend(refused.map(|(slot, refusal)| Unreachable {
+                gpu: Some(self.index(*slot)),
+                reason: refusal.to_string(),
+            }));
         inventory.unreachable.extend(self.waits_for());
         inventory
     }
 
     /// The GPUs that have answered since the last time, by index.
-    pub(crate) fn take_opened(&mut self) -> Vec<(GpuHandle, GpuIdentity)> {
+    pub(crate) fn take_opened(&mut self) -> Vec<Opened> {
         let mut opened = std::mem::take(&mut self.opened);
-        opened.sort_by_key(|(_, identity)| identity.index);
+        opened.retain(|(slot, _)| self.is_wanted(*slot));
+        opened.sort_by_key(|(slot, _)| *slot);
         opened
+            .into_iter()
+            .map(|(slot, (gpu, identity))| {
+                let index = self.index(slot);
+                (gpu, GpuIdentity { index, ..identity })
+            })
+            .collect()
     }
 
     /// Why what was requested cannot be done, where that is certain by now.
-    pub(crate) fn failure(&mut self) -> Option<OpenError> {
-        let absent = || {
-            Some(OpenError::NoNvml {
-                asked: *self.requested.first()?,
-                reason: self.inventory.nvml_absent.clone()?,
-            })
-        };
-        self.failure.take().or_else(absent)
+    pub(crate) fn failure(&self) -> Option<OpenError> {
+        let refused = self.refused.iter().find_map(|(slot, refusal)| {
+            let asked = self.index(*slot);
+            self.requested
+                .contains(&asked)
+                .then_some(OpenError::Unreachable {
+                    asked,
+                    refusal: *refusal,
+                })
+        });
+        let count = self.nvml_count? + self.card_count;
+        let beyond = self.requested.iter().find(|asked| **asked >= count);
+        let beyond = beyond.map(|asked| match &self.absent {
+            Some((reason, _)) if count == 0 => OpenError::NoNvml {
+                asked: *asked,
+                reason: reason.clone(),
+            },
+            _ => OpenError::NoSuchGpu {
+                asked: *asked,
+                count,
+            },
+        });
+        beyond.or(refused)
     }
 
     /// The machine with what has answered. Fails where a GPU was requested that has not.
@@ -161,9 +241,12 @@ impl Opening {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
-        if let (Some(&asked), Some(silent)) =
-            (self.requested.first(), self.waits_for().into_iter().next())
-        {
+        let answered = |asked: &&u32| {
+            let mut opened = self.opened.iter();
+            opened.any(|(slot, _)| self.index(*slot) == **asked)
+        };
+        let missing = self.requested.iter().find(|asked| !answered(asked));
+        if let (Some(&asked), Some(silent)) = (missing, self.waits_for().into_iter().next()) {
             return Err(OpenError::Silent {
                 asked: silent.gpu.unwrap_or(asked),
                 reason: silent.reason,
@@ -174,7 +257,7 @@ impl Opening {
             let call = pulse.hangs_in(Duration::ZERO).unwrap_or("the driver");
             inventory.nvml_absent = Some(format!("NVML does not answer: {call} does not return"));
         }
-        let (handles, gpus) = self.take_opened().into_iter().unzip();
+        let (handles, gpus): (Vec<_>, Vec<GpuIdentity>) = self.take_opened().into_iter().unzip();
         inventory.gpus = gpus;
         Ok(Machine { handles, inventory })
     }
@@ -182,48 +265,47 @@ impl Opening {
     fn take(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Library(Err(error)) => {
-                if matches!(error, LibraryError::NotStarted { .. }) {
+                let started = !matches!(error, LibraryError::NotStarted { .. });
+                if !started {
                     self.inventory.unreachable.push(Unreachable {
                         gpu: None,
                         reason: error.to_string(),
                     });
                 }
-                self.inventory.nvml_absent = Some(error.to_string());
+                let mut reason = error.to_string();
+                if started && self.card_count == 0 {
+                    reason.push_str(
+                        "; no card of amdgpu, i915 or xe either: only the host is sampled",
+                    );
+                }
+                self.absent = Some((reason, started));
+                self.nvml_count = Some(0);
                 self.library = None;
             }
             Arrival::Library(Ok(found)) => {
                 self.library = None;
-                (self.inventory.driver, self.inventory.nvml) = (found.driver, found.nvml);
+                self.nvml_count = Some(found.count);
+                (self.inventory.driver, self.inventory.nvml) =
+                    (found.driver.or(self.inventory.driver.take()), found.nvml);
                 // Threads of GPUs may have been faster than this message.
-                let answered = |gpu: u32| {
-                    let opened = self.opened.iter().map(|(_, identity)| identity.index);
-                    let refused = self.inventory.unreachable.iter().filter_map(|one| one.gpu);
-                    opened.chain(refused).any(|known| known == gpu)
+                let answered = |slot: Slot| {
+                    let opened = self.opened.iter().map(|(slot, _)| *slot);
+                    let refused = self.refused.iter().map(|(slot, _)| *slot);
+                    opened.chain(refused).any(|known| known == slot)
                 };
-                let mut gpus = found.opening;
-                gpus.retain(|(gpu, _)| !answered(*gpu));
-                self.gpus = gpus;
-                let count = found.count;
-                if let Some(&asked) = self.requested.iter().find(|asked| **asked >= count) {
-                    self.failure = Some(OpenError::NoSuchGpu { asked, count });
-                }
+                let waiting = found.opening.into_iter();
+                let waiting: Vec<_> = waiting.filter(|(slot, _)| !answered(*slot)).collect();
+                self.gpus.extend(waiting);
             }
-            Arrival::Gpu(index, opened) => {
-                self.gpus.retain(|(gpu, _)| *gpu != index);
+            Arrival::Gpu(slot, opened) => {
+                self.gpus.retain(|(gpu, _)| *gpu != slot);
                 match opened {
-                    Ok(gpu) => self.opened.push(*gpu),
-                    Err(refusal) => {
-                        if self.failure.is_none() && self.requested.contains(&index) {
-                            self.failure = Some(OpenError::Unreachable {
-                                asked: index,
-                                refusal,
-                            });
-                        }
-                        self.inventory.unreachable.push(Unreachable {
-                            gpu: Some(index),
-                            reason: refusal.to_string(),
-                        });
+                    Ok(gpu) => {
+                        let driver = &mut self.inventory.driver;
+                        *driver = driver.take().or_else(|| gpu.1.driver.clone());
+                        self.opened.push((slot, *gpu));
                     }
+                    Err(refusal) => self.refused.push((slot, refusal)),
                 }
             }
         }
@@ -231,35 +313,41 @@ impl Opening {
 }
 
 /// Asks NVML what there is, and starts to open each of the GPUs.
-fn open_gpus(library: &Library, requested: &[u32], arrivals: &Sender<Arrival>) -> Found {
+fn open_gpus(library: Library, requested: &[u32], arrivals: &Sender<Arrival>) -> Found {
     let (driver, nvml) = (library.driver_version(), library.nvml_version());
-    let count = library.gpu_count().unwrap_or(0).min(MOST_GPUS);
+    let count = library.count();
+    let library: Arc<dyn Source> = Arc::new(library);
     let chosen: Vec<u32> = match requested {
         [] => (0..count).collect(),
         indices => indices.iter().copied().filter(|gpu| *gpu < count).collect(),
     };
-    let start = |index: u32| {
-        let pulse = Arc::new(Pulse::default());
-        let (own, library, arrivals) = (Arc::clone(&pulse), library.clone(), arrivals.clone());
-        let open = move || {
-            own.attach();
-            let opened = library.gpu(index).and_then(|handle| {
-                let identity = handle.identity()?;
-                Ok(Box::new((handle, identity)))
-            });
-            // Nobody listens any more where this fails.
-            let _ = arrivals.send(Arrival::Gpu(index, opened));
-        };
-        // A thread that does not start leaves a pulse that never answers, which is what it is.
-        let _ = thread::Builder::new()
-            .name(format!("open {index}"))
-            .spawn(open);
-        (index, pulse)
-    };
+    let start = |nth: u32| open(&library, Slot::Nvml(nth), nth, arrivals);
     Found {
         driver,
         nvml,
         count,
         opening: chosen.into_iter().map(start).collect(),
     }
+}
+
+/// Starts to open one GPU.
+fn open(
+    source: &Arc<dyn Source>,
+    slot: Slot,
+    nth: u32,
+    arrivals: &Sender<Arrival>,
+) -> (Slot, Arc<Pulse>) {
+    let pulse = Arc::new(Pulse::default());
+    let (own, source, arrivals) = (Arc::clone(&pulse), Arc::clone(source), arrivals.clone());
+    let work = move || {
+        own.attach();
+        let opened = source.open(nth).map(Box::new);
+        // Nobody listens any more where this fails.
+        let _ = arrivals.send(Arrival::Gpu(slot, opened));
+    };
+    // A thread that does not start leaves a pulse that never answers, which is what it is.
+    let _ = thread::Builder::new()
+        .name(format!("open {nth}"))
+        .spawn(work);
+    (slot, pulse)
 }

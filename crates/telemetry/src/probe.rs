@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use crate::event::{Event, Happening, Presence, ProcessUse, RingSample, Xid};
-use crate::nvml::{Depth, GpuHandle, Reading, Refusal, Ring};
 
 use crate::process_identity::ProcessLookup;
 use crate::schedule::{Agenda, Schedule, Tier};
+use crate::source::{Depth, Gpu, Reading, Refusal, Ring, SteadyWanted, Wanted};
 use crate::{Clock, Micros};
 
 /// How often a lost GPU is looked for.
@@ -34,7 +34,7 @@ const TEMPERATURE: Duration = Duration::from_millis(500);
 
 /// Samples one GPU.
 pub(crate) struct GpuProbe {
-    handle: GpuHandle,
+    handle: Box<dyn Gpu>,
     position: u16,
     mig: bool,
     agenda: Agenda,
@@ -67,7 +67,7 @@ pub(crate) struct GpuProbe {
 
 impl GpuProbe {
     pub(crate) fn new(
-        handle: GpuHandle,
+        handle: Box<dyn Gpu>,
         position: u16,
         mig: bool,
         schedule: Schedule,
@@ -171,7 +171,12 @@ impl GpuProbe {
                 self.turn = self.turn.wrapping_add(1);
                 let busy = turn.is_multiple_of(self.busy_turns);
                 let temperature = turn.is_multiple_of(self.temperature_turns);
-                let state = self.handle.state(depth, busy, temperature)?;
+                let wanted = Wanted {
+                    depth,
+                    busy,
+                    temperature,
+                };
+                let state = self.handle.state(at, wanted)?;
                 self.temperature_c = state.temperature_c;
                 self.busy_percent = state.busy_percent;
                 self.busy_polled |= state.busy_percent.is_some();
@@ -187,12 +192,13 @@ impl GpuProbe {
                     self.margin_read = Some((at, self.temperature_c));
                 }
                 // A rate takes two samples of activity: the second comes soon, the others cost too much.
-                let (seldom, activity) = (
-                    self.seconds.is_multiple_of(10),
-                    self.seconds.is_multiple_of(4) || self.seconds == 2,
-                );
+                let wanted = SteadyWanted {
+                    margin,
+                    seldom: self.seconds.is_multiple_of(10),
+                    activity: self.seconds.is_multiple_of(4) || self.seconds == 2,
+                };
                 self.seconds = self.seconds.wrapping_add(1);
-                let steady = self.handle.steady(margin, seldom, activity)?;
+                let steady = self.handle.steady(at, wanted)?;
                 self.say(at, Happening::Steady(steady), say);
                 self.say_xids(at, say);
             }
@@ -236,14 +242,14 @@ impl GpuProbe {
                     let instances = self.handle.mig_instances();
                     self.say(at, Happening::Mig(instances), say);
                 }
-                if let Some(mut uses) = self.handle.processes()? {
+                if let Some(mut uses) = self.handle.processes(at)? {
                     if self.process_use_wanted && thorough && !uses.is_empty() {
                         self.read_process_use()?;
                     }
                     if let Some(shares) = &self.process_use {
                         for process in &mut uses {
-                            process.busy_percent =
-                                Some(shares.get(&process.pid).copied().unwrap_or(0));
+                            let share = shares.get(&process.pid).copied().unwrap_or(0);
+                            process.busy_percent.get_or_insert(share);
                         }
                     }
                     self.introduce(at, &uses, say);

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use crate::Clock;
 use crate::host;
-use crate::nvml::{GpuHandle, Library};
+use crate::source::Gpu;
+use crate::source::nvidia::{GpuHandle, Library};
 
 /// Every GPU of the machine, open for questions about processes.
 pub struct ProcessMemory {
@@ -34,7 +36,7 @@ impl ProcessMemory {
     pub fn bytes_of(&mut self, pids: &[u32]) -> Option<u64> {
         let mut total = None;
         for handle in &mut self.handles {
-            let Ok(Some(uses)) = handle.processes() else {
+            let Ok(Some(uses)) = handle.processes(Clock::System.now()) else {
                 continue;
             };
             let own = uses.iter().filter(|process| pids.contains(&process.pid));

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use crate::event::{Event, Happening, Presence};
 use crate::host::HostProbe;
 use crate::machine::{Machine, Settings};
-use crate::nvml::GpuHandle;
 use crate::probe::GpuProbe;
 use crate::process_identity::ProcessLookup;
 use crate::pulse::Pulse;
 use crate::schedule::Schedule;
+use crate::source::Gpu;
 use crate::{Clock, Micros};
 
 /// Stale is said within the limit of 1.5 s and one round: under 3 s. The host's period is a multiple
@@ -109,7 +109,7 @@ impl Sampler {
     }
 
     /// Samples one GPU more, in a thread of its own.
-    pub(crate) fn join(&self, handle: GpuHandle, mig: bool) -> Arc<Pulse> {
+    pub(crate) fn join(&self, handle: Box<dyn Gpu>, mig: bool) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse::default());
         let position = {
             let mut pulses = listed(&self.pulses);
@@ -136,13 +136,13 @@ impl Sampler {
         pulse
     }
 
-    /// The calls that GPUs' threads have not returned from, by position, before their first readings
-    /// were complete.
-    pub(crate) fn incomplete(&self) -> Vec<(usize, Option<&'static str>)> {
+    /// The calls that GPUs' threads have not returned from, by position, before they had taken this many
+    /// rounds of readings.
+    pub(crate) fn incomplete(&self, wanted: u64) -> Vec<(usize, Option<&'static str>)> {
         let pulses = listed(&self.pulses);
         let incomplete = pulses.iter().enumerate();
         incomplete
-            .filter(|(_, pulse)| pulse.rounds() == 0)
+            .filter(|(_, pulse)| pulse.rounds() < wanted)
             .map(|(position, pulse)| (position, pulse.hangs_in(Duration::ZERO)))
             .collect()
     }

@@ -275,6 +275,7 @@ fn scripted_state(gpu: &Gpu, t: f64) -> State {
         software_thermal_ns: counter(software_thermal),
         hardware_thermal_ns: counter(hardware_thermal),
         power_brake_ns: counter(power_brake),
+        ..State::default()
     }
 }
 

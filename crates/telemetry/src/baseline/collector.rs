@@ -65,6 +65,8 @@ struct GpuCollection {
     busy_ring: Series,
     memory_busy_ring: Series,
     states: usize,
+    asleep: usize,
+    hidden: Option<i64>,
     busy_at_ms: Option<u32>,
     reason_samples: usize,
     reason_seen: [usize; 6],
@@ -343,6 +345,7 @@ fn take_ring(
 impl GpuCollection {
     fn take_state(&mut self, state: &State, at_ms: u32, kept: bool) {
         self.states += 1;
+        self.asleep += usize::from(state.asleep == Some(1));
         for (counter, reason) in self.counters.iter_mut().zip(ThrottleReason::ALL) {
             if let Some(value) = reason.counter_ns(state) {
                 counter.take(value, None);
@@ -367,12 +370,18 @@ impl GpuCollection {
             ("memory_busy_percent", state.memory_busy_percent, 1.0),
             ("power_w", state.power_mw, 1e-3),
             ("temperature_c", state.temperature_c, 1.0),
+            ("hotspot_temperature_c", state.hotspot_temperature_c, 1.0),
             ("memory_temperature_c", state.memory_temperature_c, 1.0),
             ("sm_clock_mhz", state.sm_clock_mhz, 1.0),
             ("memory_clock_mhz", state.memory_clock_mhz, 1.0),
             (
                 "memory_used_mib",
                 state.memory_used_bytes,
+                1.0 / (1 << 20) as f64,
+            ),
+            (
+                "shared_memory_used_mib",
+                state.shared_memory_used_bytes,
                 1.0 / (1 << 20) as f64,
             ),
         ];
@@ -398,6 +407,17 @@ impl GpuCollection {
         self.margin_min = steady.margin_c.map_or(self.margin_min, |margin| {
             Some(self.margin_min.map_or(margin, |least| least.min(margin)))
         });
+        self.hidden = self.hidden.max(steady.hidden_processes);
+        let percents = [
+            ("media_percent", steady.media_percent),
+            ("awake_percent", steady.awake_percent),
+        ];
+        for (name, value) in percents {
+            if let Some(value) = value.filter(|_| kept) {
+                let series = self.state.entry(name).or_default();
+                series.push(at_ms, value as f64);
+            }
+        }
         let shares = [
             ("sm_active_percent", steady.sm_active_permille),
             ("sm_occupancy_percent", steady.sm_occupancy_permille),
@@ -577,6 +597,8 @@ impl GpuCollection {
             worst_presence: self.worst,
             xids: self.xids,
             states: self.states,
+            asleep_share: share(self.asleep, self.states).filter(|share| *share > 0.0),
+            hidden_processes: self.hidden.filter(|hidden| *hidden > 0),
             coverage: (self.states as f64 / states_due).min(1.0),
             fitness: Fitness::CannotTell,
             unknown: Vec::new(),

@@ -141,6 +141,12 @@ pub struct GpuBaseline {
     /// State samples taken.
     #[serde(default)]
     pub states: usize,
+    /// Share of samples in which the kernel had put the GPU to sleep, where there were any, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep_share: Option<f64>,
+    /// Processes that whoever measured may not look at, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden_processes: Option<i64>,
     /// State samples taken over state samples due, 0 to 1.
     pub coverage: f64,
     /// Rules that could not be applied, with what they miss.

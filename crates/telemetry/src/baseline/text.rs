@@ -6,7 +6,7 @@ use warpsmith_core::Bytes;
 
 use super::document::{BaselineBody, GpuBaseline, Metric};
 use super::statistics::Estimate;
-use crate::event::Presence;
+use crate::event::{Presence, Vendor};
 
 /// What a metric is called and how many decimals it is shown with.
 pub(super) fn label(name: &str) -> (&str, usize) {
@@ -19,10 +19,14 @@ pub(super) fn label(name: &str) -> (&str, usize) {
         "dram_active_percent" => ("DRAM active %", 1),
         "power_w" => ("power W", 1),
         "temperature_c" => ("temperature °C", 1),
+        "hotspot_temperature_c" => ("hotspot °C", 1),
         "memory_temperature_c" => ("memory temp. °C", 1),
+        "media_percent" => ("video %", 1),
+        "awake_percent" => ("awake %", 1),
         "sm_clock_mhz" => ("SM clock MHz", 0),
         "memory_clock_mhz" => ("memory clock MHz", 0),
         "memory_used_mib" => ("memory used MiB", 0),
+        "shared_memory_used_mib" => ("shared mem. MiB", 0),
         "cpu_busy_percent" => ("CPU busy %", 1),
         "cpu_io_wait_percent" => ("CPU I/O wait %", 1),
         "load_per_core_percent" => ("load per core %", 1),
@@ -67,8 +71,14 @@ fn gpu_text(out: &mut String, baseline: &GpuBaseline) {
         Presence::Stale => out.push_str(", hung for a while"),
         Presence::Lost => out.push_str(", lost for a while"),
     }
+    if let Some(share) = baseline.asleep_share {
+        let _ = write!(out, ", asleep {:.0} % of the time", share * 100.0);
+    }
     out.push('\n');
-    table(out, baseline.metrics.iter());
+    table_of(out, baseline.metrics.iter(), gpu.vendor);
+    for unread in &gpu.unread {
+        let _ = writeln!(out, "  not read: {unread}");
+    }
     if let Some(energy) = &baseline.energy {
         let _ = write!(
             out,
@@ -128,6 +138,9 @@ fn gpu_text(out: &mut String, baseline: &GpuBaseline) {
             }
         }
     }
+    if let Some(hidden) = baseline.hidden_processes {
+        let _ = writeln!(out, "  {hidden} processes of other users are not visible");
+    }
     for (code, why) in &baseline.unknown {
         let _ = writeln!(out, "  {code} not judged: {why}");
     }
@@ -137,6 +150,15 @@ fn table<'metric>(
     out: &mut String,
     metrics: impl Iterator<Item = (&'metric String, &'metric Metric)>,
 ) {
+    table_of(out, metrics, Vendor::Nvidia);
+}
+
+/// The table with the words of a GPU's vendor.
+fn table_of<'metric>(
+    out: &mut String,
+    metrics: impl Iterator<Item = (&'metric String, &'metric Metric)>,
+    vendor: Vendor,
+) {
     let _ = writeln!(
         out,
         "  {:<17} {:>9} {:>9} {:>9} {:>22} {:>22} {:>22} {:>6}",
@@ -144,6 +166,7 @@ fn table<'metric>(
     );
     for (name, metric) in metrics {
         let (label, decimals) = label(name);
+        let label = label.replace("SM clock", &format!("{} clock", vendor.core_clock()));
         let summary = &metric.summary;
         let interval = |estimate: Estimate| {
             format!(

@@ -77,7 +77,8 @@ impl ThrottleReason {
         match self {
             Self::PowerCap => Some(0x4),
             Self::SyncBoost => Some(0x10),
-            Self::BoardLimit => None,
+            // NVML has no bit of it: AMD's and Intel's limits of current.
+            Self::BoardLimit => Some(1 << 16),
             Self::SoftwareThermal => Some(0x20),
             Self::HardwareThermal => Some(0x40),
             Self::PowerBrake => Some(0x80),

@@ -10,7 +10,7 @@ use super::metrics_text::scaled;
 use super::pod_resources::{Assignment, Pods};
 use super::text_format::{Head, Series};
 use crate::board::{Board, GpuBoard};
-use crate::event::Presence;
+use crate::event::{Presence, Vendor};
 use crate::{GpuIdentity, MigInstance};
 
 struct Family {
@@ -120,7 +120,10 @@ pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out:
         .filter(|(_, gpu)| gpu.presence == Presence::Live)
         .map(|(identity, board)| {
             let index = identity.index.to_string();
-            let device = format!("nvidia{index}");
+            let device = match identity.vendor {
+                Vendor::Nvidia => format!("nvidia{index}"),
+                Vendor::Amd | Vendor::Intel => format!("gpu{index}"),
+            };
             Gpu {
                 index,
                 device,

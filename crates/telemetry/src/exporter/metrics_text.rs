@@ -79,13 +79,17 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| scaled(gpu.slow.power_limit_mw, 1e-3);
     "warpsmith_gpu_energy_joules_total" "counter" "Energy since the driver was loaded."
         |_, gpu, _| scaled(gpu.energy_mj, 1e-3);
-    "warpsmith_gpu_temperature_celsius" "gauge" "Core temperature."
+    "warpsmith_gpu_asleep" "gauge" "1 while the kernel has put the GPU to sleep, in which it is not read."
+        |_, gpu, _| scaled(gpu.state.asleep, 1.0);
+    "warpsmith_gpu_temperature_celsius" "gauge" "Core temperature; the hottest spot's where the GPU has no other sensor."
         |_, gpu, _| scaled(gpu.state.temperature_c, 1.0);
+    "warpsmith_gpu_hotspot_temperature_celsius" "gauge" "Temperature of the core's hottest spot."
+        |_, gpu, _| scaled(gpu.state.hotspot_temperature_c, 1.0);
     "warpsmith_gpu_memory_temperature_celsius" "gauge" "Memory temperature."
         |_, gpu, _| scaled(gpu.state.memory_temperature_c, 1.0);
-    "warpsmith_gpu_thermal_margin_celsius" "gauge" "Degrees left before the GPU slows itself down (T.Limit)."
+    "warpsmith_gpu_thermal_margin_celsius" "gauge" "Degrees left before the GPU slows itself down (T.Limit; on others to the sensor's limit)."
         |_, gpu, _| scaled(gpu.steady.margin_c, 1.0);
-    "warpsmith_gpu_sm_clock_hertz" "gauge" "Streaming multiprocessor clock."
+    "warpsmith_gpu_sm_clock_hertz" "gauge" "Clock of what computes: SM, AMD's graphics clock, Intel's GT."
         |_, gpu, _| scaled(gpu.state.sm_clock_mhz, 1e6);
     "warpsmith_gpu_memory_clock_hertz" "gauge" "Memory clock."
         |_, gpu, _| scaled(gpu.state.memory_clock_mhz, 1e6);
@@ -99,6 +103,10 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| scaled(gpu.state.memory_reserved_bytes, 1.0);
     "warpsmith_gpu_memory_total_bytes" "gauge" "Device memory."
         |identity, _, _| scaled(identity.memory_total_bytes, 1.0);
+    "warpsmith_gpu_shared_memory_used_bytes" "gauge" "System memory that the GPU has mapped."
+        |_, gpu, _| scaled(gpu.state.shared_memory_used_bytes, 1.0);
+    "warpsmith_gpu_shared_memory_total_bytes" "gauge" "System memory that the GPU may map."
+        |identity, _, _| scaled(identity.shared_memory_total_bytes, 1.0);
     "warpsmith_gpu_ecc_corrected_errors_total" "counter" "Memory errors corrected since the driver was loaded."
         |_, gpu, _| scaled(gpu.slow.ecc_corrected, 1.0);
     "warpsmith_gpu_ecc_uncorrected_errors_total" "counter" "Memory errors that could not be corrected since the driver was loaded."
@@ -123,10 +131,16 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| scaled(gpu.slow.pcie_replays, 1.0);
     "warpsmith_gpu_fan_ratio" "gauge" "Fan speed as a share of its nominal highest."
         |_, gpu, _| ratio(gpu.steady.fan_percent);
+    "warpsmith_gpu_fan_rpm" "gauge" "Fan speed in turns a minute, of the fastest fan."
+        |_, gpu, _| scaled(gpu.steady.fan_rpm, 1.0);
     "warpsmith_gpu_encoder_busy_ratio" "gauge" "Share of time with the encoder busy."
         |_, gpu, _| ratio(gpu.steady.encoder_percent);
     "warpsmith_gpu_decoder_busy_ratio" "gauge" "Share of time with the decoder busy."
         |_, gpu, _| ratio(gpu.steady.decoder_percent);
+    "warpsmith_gpu_media_busy_ratio" "gauge" "Share of time with the video engines busy, where encoding and decoding are not told apart."
+        |_, gpu, _| ratio(gpu.steady.media_percent);
+    "warpsmith_gpu_awake_ratio" "gauge" "Share of time in which the GPU was not in its idle state."
+        |_, gpu, _| ratio(gpu.steady.awake_percent);
     "warpsmith_gpu_sm_active_ratio" "gauge" "Share of time and multiprocessors with a warp at work."
         |_, gpu, _| scaled(gpu.steady.sm_active_permille, 1e-3);
     "warpsmith_gpu_sm_occupancy_ratio" "gauge" "Warps in flight as a share of what the multiprocessors can hold."
@@ -145,10 +159,16 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| scaled(gpu.steady.nvlink_received_bytes_s, 1.0);
     "warpsmith_gpu_nvlink_sent_bytes_per_second" "gauge" "Bytes a second sent over NVLink."
         |_, gpu, _| scaled(gpu.steady.nvlink_sent_bytes_s, 1.0);
+    "warpsmith_gpu_xgmi_read_bytes_per_second" "gauge" "Bytes a second read over XGMI."
+        |_, gpu, _| scaled(gpu.steady.xgmi_read_bytes_s, 1.0);
+    "warpsmith_gpu_xgmi_written_bytes_per_second" "gauge" "Bytes a second written over XGMI."
+        |_, gpu, _| scaled(gpu.steady.xgmi_written_bytes_s, 1.0);
     "warpsmith_gpu_performance_state" "gauge" "Performance state; 0 is fastest."
         |_, gpu, _| scaled(gpu.steady.performance_state, 1.0);
     "warpsmith_gpu_processes" "gauge" "Processes on the GPU."
         |_, gpu, _| gpu.processes.as_ref().map(|list| list.len() as f64);
+    "warpsmith_gpu_hidden_processes" "gauge" "Processes that the exporter may not look at: whether they use the GPU is not known."
+        |_, gpu, _| scaled(gpu.steady.hidden_processes, 1.0);
 ];
 
 const BUILD: Head = Head::new(
@@ -160,7 +180,7 @@ const BUILD: Head = Head::new(
 const DRIVER: Head = Head::new(
     "warpsmith_driver_info",
     "gauge",
-    "Versions of the driver and of NVML.",
+    "Versions of NVIDIA's driver and of NVML; the kernel's driver where there is no NVML.",
     "driver, nvml",
 );
 const GPUS: Head = Head::new("warpsmith_gpus", "gauge", "GPUs that are sampled.", "");
@@ -174,7 +194,7 @@ const INFO: Head = Head::new(
     "warpsmith_gpu_info",
     "gauge",
     "What the GPU is.",
-    "gpu, uuid, name, pci_bus_id, mig",
+    "gpu, uuid, name, vendor, driver, pci_bus_id, mig",
 );
 const DOWN: Head = Head::new(
     "warpsmith_gpu_down_info",
@@ -306,6 +326,8 @@ pub(super) fn series(board: &Board, now: Micros, processes: ProcessSeries, out: 
                 ("gpu", index.as_str()),
                 ("uuid", &identity.uuid),
                 ("name", &identity.name),
+                ("vendor", identity.vendor.name()),
+                ("driver", identity.driver.as_deref().unwrap_or("")),
                 ("pci_bus_id", identity.pci_bus_id.as_deref().unwrap_or("")),
                 ("mig", if identity.mig { "1" } else { "0" }),
             ];

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use warpsmith_core::Bytes;
+use warpsmith_core::{Bytes, BytesPerSecond};
 
 use super::cells::cells_of;
 use crate::Micros;
 use crate::baseline::ThrottleReason;
 use crate::board::{Board, GpuBoard};
-use crate::event::{Presence, ProcessIdentity, ProcessUse};
+use crate::event::{GpuIdentity, Presence, ProcessIdentity, ProcessUse, Vendor};
 
 /// A value that is not known.
 pub(super) const ABSENT: &str = "–";
@@ -63,6 +63,9 @@ pub(super) fn condition(gpu: &GpuBoard) -> String {
         }
         Presence::Live => {}
     }
+    if gpu.state.asleep == Some(1) {
+        return "asleep".into();
+    }
     // The latest says most about what is wrong now.
     if let Some((code, _)) = gpu.xids.iter().max_by_key(|(_, (_, last))| *last) {
         return format!("XID {code}");
@@ -91,6 +94,55 @@ pub(super) fn condition(gpu: &GpuBoard) -> String {
         (true, true) => "idle".into(),
         (true, false) => "free".into(),
     }
+}
+
+/// Fan speed in whatever the driver says.
+pub(super) fn fan(gpu: &GpuBoard) -> String {
+    let (percent, rpm) = (gpu.steady.fan_percent, gpu.steady.fan_rpm);
+    match (percent, rpm) {
+        (Some(percent), Some(rpm)) => format!("{percent} % ({rpm}/min)"),
+        (None, Some(rpm)) => format!("{rpm}/min"),
+        (percent, None) => number(percent, " %"),
+    }
+}
+
+/// What only some drivers say, each only where it is said: hotspot and memory temperature, memory shared
+/// with the host, video engines, time awake, links between GPUs.
+pub(super) fn extras(identity: &GpuIdentity, gpu: &GpuBoard) -> Vec<String> {
+    let (state, steady) = (&gpu.state, &gpu.steady);
+    let degrees = |name: &str, value: Option<i64>| value.map(|c| format!("{name} {c} °C"));
+    let percent = |name: &str, value: Option<i64>| value.map(|share| format!("{name} {share} %"));
+    let rate = |name: &str, value: Option<i64>| {
+        value.map(|bytes| format!("{name} {}", BytesPerSecond(bytes as f64)))
+    };
+    let shared = state.shared_memory_used_bytes.map(|used| {
+        let total = identity.shared_memory_total_bytes;
+        format!("shared memory {}", memory(Some(used), total))
+    });
+    [
+        degrees("hotspot", state.hotspot_temperature_c),
+        // NVIDIA's own page has no place for it either.
+        degrees("memory", state.memory_temperature_c).filter(|_| identity.vendor != Vendor::Nvidia),
+        shared,
+        percent("video", steady.media_percent),
+        percent("awake", steady.awake_percent),
+        rate("XGMI read", steady.xgmi_read_bytes_s),
+        rate("XGMI written", steady.xgmi_written_bytes_s),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What is not known of this GPU, and why.
+pub(super) fn not_known(identity: &GpuIdentity, gpu: &GpuBoard) -> Vec<String> {
+    let hidden = gpu.steady.hidden_processes.filter(|hidden| *hidden > 0);
+    let hidden = hidden.map(|hidden| {
+        format!("{hidden} processes of other users are not visible (hint: run as root)")
+    });
+    let unread = identity.unread.iter();
+    let unread = unread.map(|text| format!("not read: {}", harmless(text)));
+    unread.chain(hidden).collect()
 }
 
 /// How much of the GPU works, where it counts that.

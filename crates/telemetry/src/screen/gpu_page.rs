@@ -12,7 +12,7 @@ use super::view::ViewState;
 use super::{gpu_table, process_table};
 use crate::Micros;
 use crate::board::{Board, GpuBoard};
-use crate::event::{GpuIdentity, Presence};
+use crate::event::{GpuIdentity, Presence, Vendor};
 
 /// Lines of plots below which processes are left out.
 const PLOTS: u16 = 10;
@@ -126,15 +126,27 @@ fn facts(identity: &GpuIdentity, gpu: &GpuBoard) -> Vec<String> {
             figures::harmless(&identity.uuid),
         ),
         format!(
-            " {}, SM {} of {}, memory {}, P{}, fan {}",
+            " {}, {} {} of {}, memory {}{}, fan {}",
             figures::temperature(gpu),
+            identity.vendor.core_clock(),
             figures::number(gpu.state.sm_clock_mhz, ""),
             figures::number(identity.sm_clock_max_mhz, " MHz"),
             figures::number(gpu.state.memory_clock_mhz, " MHz"),
-            figures::number(gpu.steady.performance_state, ""),
-            figures::number(gpu.steady.fan_percent, " %"),
+            match identity.vendor {
+                Vendor::Nvidia =>
+                    format!(", P{}", figures::number(gpu.steady.performance_state, "")),
+                // Only NVIDIA's GPUs have performance states.
+                Vendor::Amd | Vendor::Intel => String::new(),
+            },
+            figures::fan(gpu),
         ),
     ];
+    let extras = figures::extras(identity, gpu);
+    if !extras.is_empty() {
+        lines.push(format!(" {}", extras.join(", ")));
+    }
+    let unknown = figures::not_known(identity, gpu).into_iter();
+    lines.extend(unknown.map(|unknown| format!(" {unknown}")));
     if let Some(activity) = figures::activity(gpu) {
         lines.push(format!(" {activity}"));
     }

@@ -231,6 +231,7 @@ fn draw_gpu(
     pen.left(4, &format!("{mark}{}", identity.index), style);
     if columns.name > 0 {
         let name = identity.name.trim_start_matches("NVIDIA ");
+        let name = name.trim_start_matches("AMD ").trim_start_matches("Intel ");
         pen.left(columns.name, &figures::harmless(name), style);
     }
     let values = values(identity, gpu, columns.temperature >= 14);

@@ -32,6 +32,10 @@ pub fn snapshot_text(board: &Board) -> String {
             let _ = writeln!(out, "  {}: no readings", figures::condition(gpu));
             continue;
         }
+        if state.asleep == Some(1) {
+            out.push_str("  asleep: to read it would wake it\n");
+            continue;
+        }
         let _ = writeln!(
             out,
             "  busy {}, memory busy {}, power {} of {}, {}",
@@ -43,14 +47,25 @@ pub fn snapshot_text(board: &Board) -> String {
         );
         let _ = writeln!(
             out,
-            "  memory {} of {}, SM {}, clocks: {}",
+            "  memory {} of {}, {} {}, clocks: {}",
             figures::bytes(state.memory_used_bytes),
             figures::bytes(identity.memory_total_bytes),
+            identity.vendor.core_clock(),
             figures::number(state.sm_clock_mhz, " MHz"),
             figures::condition(gpu),
         );
         if let Some(activity) = figures::activity(gpu) {
             let _ = writeln!(out, "  {activity}");
+        }
+        let mut extras = figures::extras(identity, gpu);
+        if gpu.steady.fan_rpm.is_some() {
+            extras.push(format!("fan {}", figures::fan(gpu)));
+        }
+        if !extras.is_empty() {
+            let _ = writeln!(out, "  {}", extras.join(", "));
+        }
+        for unknown in figures::not_known(identity, gpu) {
+            let _ = writeln!(out, "  {unknown}");
         }
         if let Some(errors) = figures::xids(gpu) {
             let _ = writeln!(out, "  {errors}");

@@ -100,6 +100,8 @@ fn baseline(seed: u64, busy: f64, watts: f64) -> Report<BaselineBody> {
         worst_presence: Default::default(),
         xids: Default::default(),
         states: 600,
+        asleep_share: None,
+        hidden_processes: None,
         coverage: 1.0,
         unknown: Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! Sampling, recordings, baselines, the exporter and the screen against a fake driver.
 
+mod cards;
 mod comparison;
 mod driver_path;
 mod exporter;

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test program uses its part.
 
 pub(crate) mod terminal;
+pub(crate) mod tree;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,6 +118,8 @@ impl Fake {
     pub(crate) fn settings(&self, proc_root: &Path) -> Settings {
         Settings {
             library: Some(self.path()),
+            // Cards of the machine that runs the test are none of its business.
+            sys_root: "/nonexistent".into(),
             proc_root: proc_root.to_owned(),
             process_use: true,
             ..Settings::default()

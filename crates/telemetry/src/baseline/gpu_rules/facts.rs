@@ -4,7 +4,7 @@ use warpsmith_core::{Finding, Severity, Verdict};
 
 use crate::baseline::document::{GpuBaseline, Metric, ProcessSeen};
 use crate::baseline::throttle::{ThrottleReason, ThrottleShare};
-use crate::event::Presence;
+use crate::event::{Presence, Vendor};
 
 /// What the rules look at.
 pub(in crate::baseline) struct GpuFacts<'baseline> {
@@ -45,6 +45,16 @@ impl GpuFacts<'_> {
         let seen_busy = self
             .busy_p95()
             .is_some_and(|busy| busy >= IDLE_BUSY_PERCENT);
+        // A GPU that slept throughout did nothing.
+        if self.baseline.asleep_share == Some(1.0) {
+            return Some(true);
+        }
+        // Its use is that of the visible processes, and something else may have kept it awake.
+        let awake = self.metric("awake_percent");
+        let awake = awake.is_some_and(|awake| awake.summary.p95.value >= IDLE_BUSY_PERCENT);
+        if self.baseline.hidden_processes.is_some() && awake && !seen_busy {
+            return None;
+        }
         // Nobody knows what a GPU did while it did not answer.
         if self.baseline.worst_presence != Presence::Live && !seen_busy {
             return None;
@@ -65,6 +75,10 @@ impl GpuFacts<'_> {
             .throttle
             .iter()
             .find(|held| held.reason == reason)
+    }
+
+    pub(super) fn vendor(&self) -> Vendor {
+        self.baseline.gpu.vendor
     }
 
     pub(super) fn say(&self, code: &str, severity: Severity, message: String) -> Finding {

@@ -3,7 +3,7 @@
 use warpsmith_core::{Severity, Verdict};
 
 use super::facts::{GpuFacts, found, percent, unknown};
-use crate::event::Presence;
+use crate::event::{Presence, Vendor};
 
 /// Errors that a program brings upon itself; all others are the GPU's.
 const APPLICATION_XIDS: &[i64] = &[13, 31, 43, 45, 68, 69, 137];
@@ -79,9 +79,14 @@ pub(super) fn lost(facts: &GpuFacts<'_>) -> Verdict {
                 Severity::Error,
                 "fell off the bus during the baseline".into(),
             )
-            .hint(
-                "look for Xid lines in `dmesg`; power, risers and the driver are the usual causes",
-            ),
+            .hint(match facts.vendor() {
+                Vendor::Nvidia => {
+                    "look for Xid lines in `dmesg`; power, risers and the driver are the usual causes"
+                }
+                Vendor::Amd | Vendor::Intel => {
+                    "`dmesg` has the driver's last words; power, risers and the driver are the usual causes"
+                }
+            }),
     )
 }
 
@@ -96,7 +101,14 @@ pub(super) fn stale(facts: &GpuFacts<'_>) -> Verdict {
                 Severity::Error,
                 "a driver call did not come back in time".into(),
             )
-            .hint("look for Xid lines and hung tasks in `dmesg`; a reboot may be needed"),
+            .hint(match facts.vendor() {
+                Vendor::Nvidia => {
+                    "look for Xid lines and hung tasks in `dmesg`; a reboot may be needed"
+                }
+                Vendor::Amd | Vendor::Intel => {
+                    "look for resets and hung tasks in `dmesg`; a reboot may be needed"
+                }
+            }),
     )
 }
 

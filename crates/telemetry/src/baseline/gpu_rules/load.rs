@@ -28,6 +28,9 @@ pub(super) fn idle(facts: &GpuFacts<'_>) -> Verdict {
 /// Why nobody knows whether the GPU was at rest.
 fn unknown_load(facts: &GpuFacts<'_>) -> &'static str {
     match facts.baseline.worst_presence {
+        Presence::Live if facts.metric("awake_percent").is_some() => {
+            "something kept it awake, and processes of other users are not visible (hint: run as root)"
+        }
         Presence::Live => "neither utilisation nor processes are known",
         Presence::Stale => "a driver call hung",
         Presence::Lost => "the GPU was lost",

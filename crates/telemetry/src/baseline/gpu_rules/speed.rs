@@ -5,6 +5,7 @@ use warpsmith_core::{Severity, Verdict};
 use super::facts::{GpuFacts, IDLE_BUSY_PERCENT, found, percent, unknown};
 use crate::baseline::thermal::ThermalBand;
 use crate::baseline::throttle::ThrottleReason;
+use crate::event::Vendor;
 
 pub(super) fn power_limited(facts: &GpuFacts<'_>) -> Verdict {
     match facts.throttled(ThrottleReason::PowerCap) {
@@ -63,9 +64,15 @@ pub(super) fn clocks_locked(facts: &GpuFacts<'_>) -> Verdict {
                     "clocks are set by hand, below what the GPU could do".into(),
                 )
                 .because("samples with clocks set by an application", percent(share))
-                .hint(
-                    "`nvidia-smi -rac` and `nvidia-smi -rgc` give them back, if that is not wanted",
-                ),
+                .hint(match facts.vendor() {
+                    Vendor::Nvidia => {
+                        "`nvidia-smi -rac` and `nvidia-smi -rgc` give them back, if that is not wanted"
+                    }
+                    Vendor::Amd => {
+                        "`rocm-smi --setperflevel auto` gives them back, if that is not wanted"
+                    }
+                    Vendor::Intel => "write the driver's own limits back, if that is not wanted",
+                }),
         ),
         Some(_) => Verdict::Pass,
     }
@@ -161,7 +168,17 @@ pub(super) fn lowered_limit(facts: &GpuFacts<'_>) -> Verdict {
                     "the power limit is below the factory's".into(),
                 )
                 .because("power limit", format!("{limit:.0} of {default:.0} W"))
-                .hint("`nvidia-smi -pl` sets it; compare only with runs under the same limit"),
+                .hint(match facts.vendor() {
+                    Vendor::Nvidia => {
+                        "`nvidia-smi -pl` sets it; compare only with runs under the same limit"
+                    }
+                    Vendor::Amd => {
+                        "`rocm-smi --setpoweroverdrive` sets it; compare only with runs under the same limit"
+                    }
+                    Vendor::Intel => {
+                        "`power1_max` of its hwmon folder sets it; compare only with runs under the same limit"
+                    }
+                }),
         ),
         (Some(_), Some(_)) => Verdict::Pass,
         _ => unknown("the power limit is not known"),

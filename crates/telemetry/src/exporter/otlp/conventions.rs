@@ -178,8 +178,11 @@ pub(super) fn conventional(board: &Board, out: &mut Document) {
                     ("hw.type", "gpu"),
                     ("hw.name", &name),
                     ("hw.model", &identity.name),
-                    ("hw.vendor", "NVIDIA"),
-                    ("hw.driver_version", driver),
+                    ("hw.vendor", identity.vendor.name()),
+                    (
+                        "hw.driver_version",
+                        identity.driver.as_deref().unwrap_or(driver),
+                    ),
                     (convention.by.unwrap_or(""), what),
                 ];
                 out.point(&attributes, value);

@@ -13,10 +13,10 @@ use nvml_wrapper_sys::bindings::{
 use super::activity::{Activity, ActivityMeter};
 use super::calls::{self, ProcessKind};
 use super::library::Library;
-use super::refusal::{Reading, Refusal};
 use super::xid_events::XidEvents;
 use crate::Micros;
 use crate::event::{Energy, GpuIdentity, MigInstance, ProcessUse, RingSample, Slow, State, Steady};
+use crate::source::{Depth, Gpu, Reading, Refusal, Ring, SteadyWanted, Wanted};
 
 /// NVML's field numbers, as in nvml.h.
 mod field {
@@ -29,17 +29,6 @@ mod field {
     /// Until driver 580.82; from there on the numbers are 269 to 271.
     pub(super) const SOFTWARE_THERMAL: u32 = 251;
     pub(super) const SOFTWARE_THERMAL_FROM_580_82: u32 = 269;
-}
-
-/// Which ring of the driver's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ring {
-    /// Board power, milliwatts.
-    Power = 0,
-    /// Utilisation, percent.
-    Busy = 1,
-    /// Memory utilisation, percent.
-    MemoryBusy = 2,
 }
 
 /// What can be found unsupported, each remembered by a bit.
@@ -107,19 +96,8 @@ struct Seldom {
     decoder_percent: Option<i64>,
 }
 
-/// How much of the fast tier is read from the driver again; the rest is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Depth {
-    /// What changes ten times a second.
-    Values,
-    /// Memory and cheap counters too.
-    Counters,
-    /// Everything.
-    All,
-}
-
 /// An open GPU.
-pub struct GpuHandle {
+pub(crate) struct GpuHandle {
     library: Library,
     device: nvmlDevice_t,
     index: u32,
@@ -157,16 +135,6 @@ impl GpuHandle {
             activity: None,
             xids: None,
         })
-    }
-
-    /// Opens the same GPU again: after it was lost, the old handle stays dead.
-    pub(crate) fn reopen(&mut self) -> Reading<()> {
-        self.device = calls::device_by_index(self.library.nvml().lib(), self.index)?;
-        calls::uuid(self.library.nvml().lib(), self.device)?;
-        self.lost = false;
-        // Both belong to the old handle.
-        (self.activity, self.xids) = (None, None);
-        Ok(())
     }
 
     /// Keeps the SM clock at `mhz`, or at the GPU's highest; returns what was set.
@@ -222,7 +190,7 @@ impl GpuHandle {
     }
 
     /// What stays the same about this GPU.
-    pub fn identity(&self) -> Reading<GpuIdentity> {
+    pub(crate) fn identity(&self) -> Reading<GpuIdentity> {
         let (library, device) = (self.library.nvml().lib(), self.device);
         Ok(GpuIdentity {
             index: self.index,
@@ -238,13 +206,83 @@ impl GpuHandle {
             power_limit_default_mw: calls::power_limit_default(library, device).ok(),
             slowdown_temperature_c: calls::slowdown_temperature(library, device).ok(),
             mig: calls::mig_enabled(library, device).unwrap_or(false),
+            ..GpuIdentity::default()
         })
     }
 
-    /// The fast tier. Memory costs 80 µs and some throttle counters a millisecond: `depth` says which
-    /// are requested. `busy` is for utilisation, `temperature` for the memory clock too. What is not
-    /// requested is as it was.
-    pub(crate) fn state(&mut self, depth: Depth, busy: bool, temperature: bool) -> Reading<State> {
+    fn software_thermal(&self) -> u32 {
+        match self.library.nvml().field_id_scheme() {
+            FieldIdScheme::V13Update1 => field::SOFTWARE_THERMAL_FROM_580_82,
+            FieldIdScheme::V12 => field::SOFTWARE_THERMAL,
+        }
+    }
+
+    fn read_cheap_counters(&mut self) {
+        let policy = field::POWER_POLICY_FIRST;
+        let ids = [
+            policy,
+            policy + 2,
+            policy + 3,
+            policy + 4,
+            policy + 5,
+            self.software_thermal(),
+        ];
+        if let Some(values) = self.ask(Ask::Throttle, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            self.known.cheap_throttle_ns = values.map(counter);
+        }
+        if let Some(memory) = self.ask(Ask::Memory, calls::memory) {
+            self.known.memory_used_bytes = Some(memory.used);
+            self.known.memory_reserved_bytes = memory.reserved;
+        }
+    }
+
+    fn read_dear_counters(&mut self) {
+        let thermal = self.software_thermal();
+        let ids = [field::POWER_POLICY_FIRST + 1, thermal + 1, thermal + 2];
+        if let Some(values) = self.ask(Ask::DearThrottle, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            self.known.dear_throttle_ns = values.map(counter);
+        }
+    }
+
+    /// What the GPU did since the last time; nothing where it has no such counters.
+    fn activity(&mut self) -> Activity {
+        let library = self.library.clone();
+        let mut meter = self.activity.take();
+        let read = self.ask(Ask::Activity, |_, device| {
+            if meter.is_none() {
+                meter = Some(ActivityMeter::open(library, device)?);
+            }
+            meter
+                .as_mut()
+                .map_or(Err(Refusal::NotSupported), |meter| meter.read(device))
+        });
+        self.activity = meter;
+        read.unwrap_or_default()
+    }
+}
+
+impl Gpu for GpuHandle {
+    /// Opens the same GPU again: after it was lost, the old handle stays dead.
+    fn reopen(&mut self) -> Reading<()> {
+        self.device = calls::device_by_index(self.library.nvml().lib(), self.index)?;
+        calls::uuid(self.library.nvml().lib(), self.device)?;
+        self.lost = false;
+        // Both belong to the old handle.
+        (self.activity, self.xids) = (None, None);
+        Ok(())
+    }
+
+    /// The fast tier. Memory costs 80 µs and some throttle counters a millisecond.
+    fn state(&mut self, _at: Micros, wanted: Wanted) -> Reading<State> {
+        let Wanted {
+            depth,
+            busy,
+            temperature,
+        } = wanted;
         if busy {
             self.known.busy = self.ask(Ask::Utilization, calls::utilization);
         }
@@ -305,47 +343,13 @@ impl GpuHandle {
         self.unless_lost(state)
     }
 
-    fn software_thermal(&self) -> u32 {
-        match self.library.nvml().field_id_scheme() {
-            FieldIdScheme::V13Update1 => field::SOFTWARE_THERMAL_FROM_580_82,
-            FieldIdScheme::V12 => field::SOFTWARE_THERMAL,
-        }
-    }
-
-    fn read_cheap_counters(&mut self) {
-        let policy = field::POWER_POLICY_FIRST;
-        let ids = [
-            policy,
-            policy + 2,
-            policy + 3,
-            policy + 4,
-            policy + 5,
-            self.software_thermal(),
-        ];
-        if let Some(values) = self.ask(Ask::Throttle, |library, device| {
-            calls::fields(library, device, ids)
-        }) {
-            self.known.cheap_throttle_ns = values.map(counter);
-        }
-        if let Some(memory) = self.ask(Ask::Memory, calls::memory) {
-            self.known.memory_used_bytes = Some(memory.used);
-            self.known.memory_reserved_bytes = memory.reserved;
-        }
-    }
-
-    fn read_dear_counters(&mut self) {
-        let thermal = self.software_thermal();
-        let ids = [field::POWER_POLICY_FIRST + 1, thermal + 1, thermal + 2];
-        if let Some(values) = self.ask(Ask::DearThrottle, |library, device| {
-            calls::fields(library, device, ids)
-        }) {
-            self.known.dear_throttle_ns = values.map(counter);
-        }
-    }
-
-    /// The tier of a second. The margin costs a millisecond, activity 200 µs: they and what seldom
-    /// changes are requested where the arguments say so, and are as they were otherwise.
-    pub(crate) fn steady(&mut self, margin: bool, seldom: bool, activity: bool) -> Reading<Steady> {
+    /// The tier of a second. The margin costs a millisecond, activity 200 µs.
+    fn steady(&mut self, _at: Micros, wanted: SteadyWanted) -> Reading<Steady> {
+        let SteadyWanted {
+            margin,
+            seldom,
+            activity,
+        } = wanted;
         if margin {
             self.known.margin_c = self.ask(Ask::Margin, calls::margin);
         }
@@ -386,29 +390,14 @@ impl GpuHandle {
             pcie_received_bytes_s: pcie_received,
             nvlink_received_bytes_s: nvlink_received,
             nvlink_sent_bytes_s: nvlink_sent,
+            ..Steady::default()
         };
         self.unless_lost(steady)
     }
 
-    /// What the GPU did since the last time; nothing where it has no such counters.
-    fn activity(&mut self) -> Activity {
-        let library = self.library.clone();
-        let mut meter = self.activity.take();
-        let read = self.ask(Ask::Activity, |_, device| {
-            if meter.is_none() {
-                meter = Some(ActivityMeter::open(library, device)?);
-            }
-            meter
-                .as_mut()
-                .map_or(Err(Refusal::NotSupported), |meter| meter.read(device))
-        });
-        self.activity = meter;
-        read.unwrap_or_default()
-    }
-
     /// The driver's critical errors since the last time, at most as many as a burst may hold. Also
     /// asked of a GPU that was just lost: the error says why.
-    pub(crate) fn xids(&mut self) -> Vec<i64> {
+    fn xids(&mut self) -> Vec<i64> {
         const BURST: usize = 64;
         if self.xids.is_none() {
             let library = self.library.clone();
@@ -419,7 +408,7 @@ impl GpuHandle {
     }
 
     /// The slow tier.
-    pub(crate) fn slow(&mut self) -> Reading<Slow> {
+    fn slow(&mut self) -> Reading<Slow> {
         let mut slow = Slow {
             ecc_corrected: self.ask(Ask::EccCorrected, |library, device| {
                 calls::ecc_errors(library, device, 0, 0)
@@ -455,13 +444,13 @@ impl GpuHandle {
     }
 
     /// The energy counter.
-    pub(crate) fn energy(&mut self) -> Reading<Energy> {
+    fn energy(&mut self) -> Reading<Energy> {
         let energy_mj = self.ask(Ask::Energy, calls::energy);
         self.unless_lost(Energy { energy_mj })
     }
 
     /// What a ring holds after `after`; empty where there is nothing new or no such ring.
-    pub(crate) fn ring(&mut self, ring: Ring, after: Micros) -> Reading<Vec<RingSample>> {
+    fn ring(&mut self, ring: Ring, after: Micros) -> Reading<Vec<RingSample>> {
         let mut samples = std::mem::take(&mut self.samples);
         let what = match ring {
             Ring::Power => Ask::PowerRing,
@@ -477,7 +466,7 @@ impl GpuHandle {
 
     /// The processes on the GPU, by pid; a process with both contexts counts as compute. `None`
     /// where the driver does not list them.
-    pub(crate) fn processes(&mut self) -> Reading<Option<Vec<ProcessUse>>> {
+    fn processes(&mut self, _at: Micros) -> Reading<Option<Vec<ProcessUse>>> {
         let mut buffer = std::mem::take(&mut self.processes);
         let compute = self.ask(Ask::ComputeProcesses, |library, device| {
             calls::processes(library, device, ProcessKind::Compute, &mut buffer)
@@ -507,10 +496,7 @@ impl GpuHandle {
 
     /// How busy each process kept the GPU since `after`, by pid, and when that was read; processes that
     /// did nothing are left out. `None` where the driver does not say, or has nothing new to say.
-    pub(crate) fn process_use(
-        &mut self,
-        after: Micros,
-    ) -> Reading<Option<(BTreeMap<u32, i64>, Micros)>> {
+    fn process_use(&mut self, after: Micros) -> Reading<Option<(BTreeMap<u32, i64>, Micros)>> {
         let mut buffer = std::mem::take(&mut self.process_samples);
         let samples = self.ask(Ask::ProcessUse, |library, device| {
             calls::process_utilization(library, device, after, &mut buffer)
@@ -526,7 +512,7 @@ impl GpuHandle {
     }
 
     /// The MIG instances; empty outside of MIG mode.
-    pub(crate) fn mig_instances(&self) -> Vec<MigInstance> {
+    fn mig_instances(&mut self) -> Vec<MigInstance> {
         let library = self.library.nvml().lib();
         let most = calls::mig_instances_max(library, self.device).unwrap_or(0);
         (0..u32::try_from(most).unwrap_or(0))

@@ -4,9 +4,10 @@ use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlEventData_t, nvmlEventSet_t, nvmlEventTypeXidCriticalError,
 };
 
+use super::answer::answer;
 use super::calls::invoke;
 use super::library::Library;
-use super::refusal::{Reading, Refusal, answer};
+use crate::source::{Reading, Refusal};
 
 const XID: u64 = nvmlEventTypeXidCriticalError as u64;
 

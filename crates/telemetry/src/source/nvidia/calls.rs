@@ -16,9 +16,10 @@ use nvml_wrapper_sys::bindings::{
     nvmlUtilization_t, nvmlValue_t, nvmlValueType_t,
 };
 
-use super::refusal::{Reading, Refusal, answer};
+use super::answer::answer;
 use crate::Micros;
 use crate::event::RingSample;
+use crate::source::{Reading, Refusal};
 
 /// `size of the struct | version << 24`, as NVML marks its versioned structs.
 const fn struct_version<T>(version: u32) -> u32 {

@@ -12,8 +12,9 @@ use nvml_wrapper::error::NvmlError;
 
 use super::calls;
 use super::device::GpuHandle;
-use super::refusal::Reading;
+use crate::event::GpuIdentity;
 use crate::pulse;
+use crate::source::{Gpu, Reading, Source};
 
 /// Names the library to load instead of the driver's own.
 const LIBRARY_VARIABLE: &str = "WARPSMITH_NVML_LIBRARY";
@@ -22,9 +23,7 @@ const LIBRARY_VARIABLE: &str = "WARPSMITH_NVML_LIBRARY";
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// There is no library: no driver on this machine, or not in this container.
-    #[error(
-        "no NVML library `{path}` ({cause}); without an NVIDIA driver only the host is sampled"
-    )]
+    #[error("no NVML library `{path}` ({cause})")]
     NotFound {
         /// What was looked for.
         path: String,
@@ -43,13 +42,13 @@ pub enum LibraryError {
 
 /// NVML, loaded and initialised; shut down when the last holder lets go.
 #[derive(Clone)]
-pub struct Library {
+pub(crate) struct Library {
     nvml: Arc<Nvml>,
 }
 
 impl Library {
     /// Loads and initialises NVML; `path` beats the environment, which beats the driver's own.
-    pub fn load(path: Option<&Path>) -> Result<Self, LibraryError> {
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, LibraryError> {
         let named: Option<PathBuf> = path
             .map(Path::to_owned)
             .or_else(|| std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from));
@@ -81,26 +80,41 @@ impl Library {
     }
 
     /// The driver's version.
-    pub fn driver_version(&self) -> Option<String> {
+    pub(crate) fn driver_version(&self) -> Option<String> {
         pulse::inside("nvmlSystemGetDriverVersion", || {
             self.nvml.sys_driver_version().ok()
         })
     }
 
     /// NVML's own version.
-    pub fn nvml_version(&self) -> Option<String> {
+    pub(crate) fn nvml_version(&self) -> Option<String> {
         pulse::inside("nvmlSystemGetNVMLVersion", || {
             self.nvml.sys_nvml_version().ok()
         })
     }
 
-    /// How many GPUs the driver counts, whether or not they can be opened.
-    pub fn gpu_count(&self) -> Reading<u32> {
+    /// How many GPUs the driver counts.
+    pub(crate) fn gpu_count(&self) -> Reading<u32> {
         calls::device_count(self.nvml.lib())
     }
 
     /// Opens a GPU by index.
-    pub fn gpu(&self, index: u32) -> Reading<GpuHandle> {
+    pub(crate) fn gpu(&self, index: u32) -> Reading<GpuHandle> {
         GpuHandle::open(self.clone(), index)
+    }
+}
+
+/// More GPUs than any machine has: what a driver that counts more says is no count.
+const MOST_GPUS: u32 = 1024;
+
+impl Source for Library {
+    fn count(&self) -> u32 {
+        self.gpu_count().unwrap_or(0).min(MOST_GPUS)
+    }
+
+    fn open(&self, nth: u32) -> Reading<(Box<dyn Gpu>, GpuIdentity)> {
+        let handle = self.gpu(nth)?;
+        let identity = handle.identity()?;
+        Ok((Box::new(handle), identity))
     }
 }

@@ -9,9 +9,10 @@ use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlGpmMetric_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t, nvmlGpmSupport_t,
 };
 
+use super::answer::answer;
 use super::calls::invoke;
 use super::library::Library;
-use super::refusal::{Reading, Refusal, answer};
+use crate::source::{Reading, Refusal};
 
 /// The metrics that are requested, by NVML's numbers, in the order of [`Activity`]'s fields.
 const METRICS: [u32; 11] = [2, 3, 5, 10, 11, 12, 13, 20, 21, 60, 61];

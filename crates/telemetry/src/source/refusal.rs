@@ -1,6 +1,4 @@
-//! Why NVML did not give a value.
-
-use nvml_wrapper_sys::bindings::{self as nvml, nvmlReturn_t};
+//! Why a driver did not give a value.
 
 /// What a call answered instead of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,41 +18,26 @@ pub enum Refusal {
     /// The answer does not fit into the space that was offered.
     #[error("more to tell than there was room for")]
     InsufficientSize,
-    /// The GPU is gone.
+    /// The GPU is gone: it fell off the bus or was unplugged.
     #[error("the GPU is lost")]
     Lost,
     /// The value is outside of what its kind can be.
     #[error("the value is out of range")]
     OutOfRange,
-    /// Anything else, by NVML's number.
+    /// Anything else that NVML says, by its number.
     #[error("NVML error {0}")]
     Other(u32),
+    /// A file of the kernel's does not read now, by the system's error number.
+    #[error("the kernel answers: {}", std::io::Error::from_raw_os_error(*.0))]
+    Unreadable(i32),
 }
 
 /// A value or why there is none.
-pub type Reading<T> = Result<T, Refusal>;
+pub(crate) type Reading<T> = Result<T, Refusal>;
 
 impl Refusal {
     /// Whether asking again in this session is a waste.
     pub fn is_final(self) -> bool {
         matches!(self, Self::NotSupported | Self::NoSuchFunction)
     }
-}
-
-/// Turns NVML's return value into a result.
-pub(super) fn answer(code: nvmlReturn_t) -> Reading<()> {
-    Err(match code {
-        nvml::nvmlReturn_enum_NVML_SUCCESS => return Ok(()),
-        nvml::nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED => Refusal::NotSupported,
-        nvml::nvmlReturn_enum_NVML_ERROR_FUNCTION_NOT_FOUND => Refusal::NoSuchFunction,
-        nvml::nvmlReturn_enum_NVML_ERROR_NOT_FOUND | nvml::nvmlReturn_enum_NVML_ERROR_NO_DATA => {
-            Refusal::NotFound
-        }
-        nvml::nvmlReturn_enum_NVML_ERROR_NO_PERMISSION => Refusal::NoPermission,
-        nvml::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE => Refusal::InsufficientSize,
-        nvml::nvmlReturn_enum_NVML_ERROR_GPU_IS_LOST
-        | nvml::nvmlReturn_enum_NVML_ERROR_GPU_NOT_FOUND
-        | nvml::nvmlReturn_enum_NVML_ERROR_RESET_REQUIRED => Refusal::Lost,
-        other => Refusal::Other(other),
-    })
 }
