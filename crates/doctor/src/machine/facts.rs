@@ -36,6 +36,8 @@ pub struct MachineFacts {
     pub(crate) system: System,
     pub(crate) driver: Driver,
     pub(crate) pci: Vec<PciGpu>,
+    /// GPUs of other makers, which CUDA's rules do not apply to.
+    pub(crate) other_gpus: Vec<OtherGpu>,
     pub(crate) gpus: Vec<GpuDevice>,
     /// `nvidia-smi -q -x`, where it answered.
     pub(crate) health: Option<Vec<GpuHealth>>,
@@ -104,6 +106,25 @@ pub(crate) struct PciGpu {
     pub(crate) kernel_driver: Option<String>,
     pub(crate) width: Option<(u32, u32)>,
     pub(crate) fell_off: bool,
+}
+
+/// A GPU of AMD's or Intel's on the PCI bus.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct OtherGpu {
+    pub(crate) address: String,
+    /// `AMD` or `Intel`.
+    pub(crate) maker: String,
+    pub(crate) device: String,
+    pub(crate) kernel_driver: Option<String>,
+}
+
+impl OtherGpu {
+    /// `AMD GPU 0x744c (amdgpu)`
+    pub(crate) fn name(&self) -> String {
+        let driver = self.kernel_driver.as_deref().unwrap_or("no driver");
+        format!("{} GPU {} ({driver})", self.maker, self.device)
+    }
 }
 
 /// A GPU that the driver knows.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_core::{Finding, MachineIdentity, Report, Severity, Verdict};
 
 use super::causes::{Cause, arrange};
-use super::facts::MachineFacts;
+use super::facts::{MachineFacts, OtherGpu};
 use super::rules;
 use super::specification::{GpuSpecification, MatrixRow, matrix, specifications};
 use crate::catalog::{Area, rule_info};
@@ -91,7 +91,12 @@ pub fn machine_identity(facts: &MachineFacts) -> MachineIdentity {
         ),
         cpu: facts.system.cpu.clone(),
         cores: std::thread::available_parallelism().map_or(0, usize::from),
-        gpus: facts.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+        gpus: facts
+            .gpus
+            .iter()
+            .map(|gpu| gpu.name.clone())
+            .chain(facts.other_gpus.iter().map(OtherGpu::name))
+            .collect(),
         driver: facts.driver_version().map(|d| d.value.to_string()),
     }
 }

@@ -32,6 +32,24 @@ fn word(outcome: Outcome) -> &'static str {
 }
 
 #[test]
+fn gpus_of_other_makers_are_named_and_pointed_to_what_reads_them() {
+    let machines: BTreeMap<_, _> = MachineDescription::all().into_iter().collect();
+    let report = check(written(&machines["radeon_desktop"]).path());
+    assert_eq!(
+        report.machine.gpus,
+        ["Intel GPU 0xa780 (i915)", "AMD GPU 0x744c (amdgpu)"]
+    );
+    let finding = report.findings.iter().find(|found| found.code == "GPU001");
+    let finding = serde_json::to_string(finding.unwrap()).unwrap();
+    assert!(finding.contains("AMD GPU 0x744c (amdgpu)"), "{finding}");
+    assert!(finding.contains("warpsmith watch"), "{finding}");
+    let plain = check(written(&machines["no_gpu"]).path());
+    let finding = plain.findings.iter().find(|found| found.code == "GPU001");
+    let finding = serde_json::to_string(finding.unwrap()).unwrap();
+    assert!(!finding.contains("warpsmith watch"), "{finding}");
+}
+
+#[test]
 fn every_machine_gets_every_outcome_it_states() {
     let mut wrong = Vec::new();
     let machines = MachineDescription::all();

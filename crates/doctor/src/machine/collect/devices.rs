@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::parse_smi_xml;
 use crate::host::{Host, Stat};
-use crate::machine::facts::{Driver, GpuDevice, GpuHealth, NodeAccess, PciGpu};
+use crate::machine::facts::{Driver, GpuDevice, GpuHealth, NodeAccess, OtherGpu, PciGpu};
 use warpsmith_compatibility::Capability;
 use warpsmith_compatibility::database;
 
@@ -31,15 +31,7 @@ pub(super) fn pci(host: &dyn Host) -> Vec<PciGpu> {
                 return None;
             }
             let width = |name: &str| field(name)?.parse().ok();
-            let kernel_driver = host
-                .link(&format!("{PCI}/{address}/driver"))
-                .and_then(|path| path.rsplit('/').next().map(str::to_owned))
-                .or_else(|| {
-                    field("uevent")?
-                        .lines()
-                        .find_map(|l| l.strip_prefix("DRIVER="))
-                        .map(str::to_owned)
-                });
+            let kernel_driver = kernel_driver(host, &address);
             Some(PciGpu {
                 device: field("device")?,
                 bridge,
@@ -50,6 +42,46 @@ pub(super) fn pci(host: &dyn Host) -> Vec<PciGpu> {
             })
         })
         .collect()
+}
+
+/// The driver that has a device.
+fn kernel_driver(host: &dyn Host, address: &str) -> Option<String> {
+    let link = host.link(&format!("{PCI}/{address}/driver"));
+    let linked = link.and_then(|path| path.rsplit('/').next().map(str::to_owned));
+    linked.or_else(|| {
+        let events = host.text(&format!("{PCI}/{address}/uevent"))?;
+        let mut lines = events.lines();
+        lines.find_map(|line| Some(line.strip_prefix("DRIVER=")?.to_owned()))
+    })
+}
+
+/// GPUs of AMD's and Intel's, by their PCI class: VGA, 3D and other display controllers, and what AMD
+/// calls a processing accelerator.
+pub(super) fn other_gpus(host: &dyn Host) -> Vec<OtherGpu> {
+    let of = |address: String| {
+        let field = |name: &str| {
+            let text = host.text(&format!("{PCI}/{address}/{name}"))?;
+            Some(text.trim().to_owned())
+        };
+        let maker = match field("vendor")?.as_str() {
+            "0x1002" => "AMD",
+            "0x8086" => "Intel",
+            _ => return None,
+        };
+        let class = field("class")?;
+        let accelerator = maker == "AMD" && class.starts_with("0x1200");
+        if !(class.starts_with("0x03") || accelerator) {
+            return None;
+        }
+        Some(OtherGpu {
+            maker: maker.to_owned(),
+            device: field("device")?,
+            kernel_driver: kernel_driver(host, &address),
+            address,
+        })
+    };
+    let devices = host.list(PCI).unwrap_or_default();
+    devices.into_iter().filter_map(of).collect()
 }
 
 /// The driver's own list, completed from the database where `nvidia-smi` does not answer.

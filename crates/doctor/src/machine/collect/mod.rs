@@ -33,6 +33,7 @@ pub fn collect_machine(host: &dyn Host) -> MachineFacts {
                 session: host.session().clone(),
                 system,
                 pci,
+                other_gpus: devices::other_gpus(host),
                 gpus,
                 health,
                 device_nodes: devices::nodes(host),

@@ -27,12 +27,22 @@ fn none(facts: &MachineFacts) -> Judgement {
     if facts.has_gpu() {
         return pass();
     }
-    one(finding(
+    let mut found = finding(
         "GPU001",
         "no NVIDIA GPU in this machine; rules about GPUs do not apply",
     )
     .because("/sys/bus/pci/devices", "no NVIDIA display or 3D controller")
-    .because("/dev", "no nvidia nodes, no dxg"))
+    .because("/dev", "no nvidia nodes, no dxg");
+    for gpu in &facts.other_gpus {
+        let place = format!("/sys/bus/pci/devices/{}", gpu.address);
+        found = found.because(place, gpu.name());
+    }
+    one(match facts.other_gpus.is_empty() {
+        true => found,
+        false => found.hint(
+            "`warpsmith watch` and `warpsmith baseline` read AMD's and Intel's GPUs; kernels run on them through Vulkan (`--device vulkan`)",
+        ),
+    })
 }
 
 fn nodes(facts: &MachineFacts) -> Judgement {
