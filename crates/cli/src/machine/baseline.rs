@@ -26,7 +26,7 @@ use warpsmith_console::output;
 /// Reports percentiles, energy, throttling and who was on the GPU.
 ///
 /// The exit code is 1 when it is not fit (or when that cannot be told), 2 when there are too few
-/// samples to judge, 3 when a GPU was requested on a machine without NVML. Without a GPU the host is measured alone.
+/// samples to judge, 3 when a GPU was requested on a machine without one. Without a GPU the host is measured alone.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith baseline\n  \
                         warpsmith baseline --duration 2m --gpu 0 --save before.json\n  \

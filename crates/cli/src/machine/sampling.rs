@@ -15,7 +15,7 @@ use warpsmith_console::output;
 /// Which GPUs to sample.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Sample only this GPU, by NVML's index; can be given several times.
+    /// Sample only this GPU, by the number that `watch` shows; can be given several times.
     #[arg(long = "gpu", value_name = "N")]
     pub(crate) gpus: Vec<u32>,
     /// Time between samples of use, power, clocks and temperature.
