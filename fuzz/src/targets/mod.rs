@@ -38,6 +38,8 @@ pub const TARGETS: &[Target] = &[
     project::CUDA,
     project::DOCKERFILE,
     machine_code::ELF,
+    telemetry::FDINFO,
+    telemetry::GPU_METRICS,
     measurements::HISTORY,
     measurements::IMPORT,
     kernel_case::INTENT,

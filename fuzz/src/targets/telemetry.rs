@@ -1,8 +1,10 @@
-//! Recordings, pages of other machines' exporters, answers of a Prometheus and of a kubelet, the exporter's configuration and the wisdom file.
+//! Recordings, pages of other machines' exporters, answers of a Prometheus and of a kubelet, the kernel's
+//! files about GPUs, the exporter's configuration and the wisdom file.
 
 use warpsmith_telemetry::exporter::{Pods, WebConfig};
 use warpsmith_telemetry::fleet::{HostReading, QueryAnswer, judge_fleet};
 use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::{DrmClient, GpuMetrics};
 use warpsmith_wisdom::Wisdom;
 
 use super::{Target, text};
@@ -90,6 +92,50 @@ pub(super) const KUBELET: Target = Target {
         "\x0a\x02",
         "\x12\x04",
         "\x1a\x7f",
+    ],
+};
+
+pub(super) const GPU_METRICS: Target = Target {
+    name: "gpu_metrics",
+    run: |data| {
+        let Ok(metrics) = GpuMetrics::of_bytes(data) else {
+            return;
+        };
+        let shares = [metrics.busy_percent, metrics.media_percent];
+        let shares = shares.into_iter().flatten();
+        assert!(shares.into_iter().all(|share| (0..=100).contains(&share)));
+    },
+    dictionary: &[
+        "\x78\x00\x01\x03",
+        "\x20\x01\x01\x04",
+        "\x20\x00\x01\x09",
+        "\x01\x00\x20\x00",
+        "\x08\x01\x03\x00",
+        "\x7f\x7f",
+    ],
+};
+
+pub(super) const FDINFO: Target = Target {
+    name: "fdinfo",
+    run: |data| {
+        text(data, |file| {
+            if let Some(client) = DrmClient::of_text(file) {
+                assert!(client.engines.iter().all(|engine| engine.capacity > 0));
+            }
+        });
+    },
+    dictionary: &[
+        "drm-driver: ",
+        "drm-pdev: 0000:03:00.0\n",
+        "drm-client-id: 1\n",
+        "drm-engine-gfx: 1 ns\n",
+        "drm-engine-capacity-video: 2\n",
+        "drm-cycles-rcs: ",
+        "drm-total-cycles-rcs: ",
+        "drm-memory-vram: 1 KiB\n",
+        "drm-resident-vram0: ",
+        "18446744073709551615",
+        " MiB",
     ],
 };
 
