@@ -160,6 +160,7 @@ fn an_instinct_server_counts_energy_errors_and_time_held_back() {
         assert_eq!(list.len(), 1, "{list:?}");
         assert_eq!((list[0].pid, list[0].compute), (4711, true));
         assert_eq!(list[0].memory_bytes, Some(149_250_113_536));
+        assert_eq!(list[0].busy_percent, None, "ROCm's queues are not counted");
     }
     // The counter and the samples of power agree.
     let mut collector = Collector::new(

@@ -44,6 +44,9 @@ pub(super) fn corrected_errors(facts: &GpuFacts<'_>) -> Verdict {
 }
 
 pub(super) fn row_remapper(facts: &GpuFacts<'_>) -> Verdict {
+    if facts.vendor() != Vendor::Nvidia {
+        return Verdict::NotApplicable("only NVIDIA's GPUs have a row remapper".into());
+    }
     match facts.baseline.remap_pending_failed {
         None => unknown("no row remapper, or not in this mode"),
         Some((_, failed)) if failed != 0 => found(

@@ -121,6 +121,8 @@ impl Usage {
         for (pid, bytes) in computing {
             let process = processes.entry(*pid).or_default();
             (process.compute, process.worked) = (true, true);
+            // Its queues bypass the engines that are counted.
+            process.untimed = true;
             let bytes = u64::try_from(*bytes).unwrap_or(0);
             process.device_bytes = process.device_bytes.max(Some(bytes));
         }
@@ -163,6 +165,7 @@ struct OfProcess<'l> {
     system_bytes: Option<u64>,
     compute: bool,
     worked: bool,
+    untimed: bool,
 }
 
 impl OfProcess<'_> {
@@ -183,7 +186,7 @@ impl OfProcess<'_> {
                 .or(self.device_bytes)
                 .map(signed),
             compute: self.compute,
-            busy_percent: timed.then(|| percent(most)),
+            busy_percent: (timed && !self.untimed).then(|| percent(most)),
             gpu_instance: None,
         }
     }
@@ -293,5 +296,8 @@ mod tests {
         assert_eq!(pids, [4711]);
         assert_eq!(looked.processes[0].memory_bytes, Some(1 << 30));
         assert!(looked.processes[0].compute);
+        let looked = usage.of(&look(3, Vec::new()), &BTreeMap::from([(4711, 1 << 30)]));
+        assert_eq!(looked.busy_percent, Some(0), "of the engines that count");
+        assert_eq!(looked.processes[0].busy_percent, None, "nobody counts it");
     }
 }
