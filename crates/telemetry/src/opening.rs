@@ -4,6 +4,7 @@
 //! keeps no other from being opened; whatever is waited for has a name. NVML's GPUs are counted first,
 //! those of the kernel's cards behind them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -55,6 +56,8 @@ pub struct Opening {
     nvml_count: Option<u32>,
     card_count: u32,
     sys_root: PathBuf,
+    /// The kernel's driver of each card that is open.
+    card_drivers: BTreeMap<Slot, String>,
     /// GPUs that have not answered yet.
     gpus: Vec<(Slot, Arc<Pulse>)>,
     opened: Vec<(Slot, Opened)>,
@@ -103,6 +106,7 @@ impl Opening {
             nvml_count: None,
             card_count,
             sys_root: settings.sys_root.clone(),
+            card_drivers: BTreeMap::new(),
             gpus,
             opened: Vec::new(),
             refused: Vec::new(),
@@ -178,6 +182,11 @@ impl Opening {
     /// What is known so far, with what has not answered named as unreachable.
     pub(crate) fn inventory(&self) -> Inventory {
         let mut inventory = self.inventory.clone();
+        if inventory.driver.is_none() && !self.card_drivers.is_empty() {
+            let mut drivers: Vec<&str> = self.card_drivers.values().map(String::as_str).collect();
+            drivers.dedup();
+            inventory.driver = Some(drivers.join("; "));
+        }
         if let Some((reason, only_missing)) = &self.absent {
             // Who has another GPU does not miss NVML.
             if !(*only_missing && self.card_count > 0) {
@@ -285,8 +294,7 @@ impl Opening {
             Arrival::Library(Ok(found)) => {
                 self.library = None;
                 self.nvml_count = Some(found.count);
-                (self.inventory.driver, self.inventory.nvml) =
-                    (found.driver.or(self.inventory.driver.take()), found.nvml);
+                (self.inventory.driver, self.inventory.nvml) = (found.driver, found.nvml);
                 // Threads of GPUs may have been faster than this message.
                 let answered = |slot: Slot| {
                     let opened = self.opened.iter().map(|(slot, _)| *slot);
@@ -301,8 +309,9 @@ impl Opening {
                 self.gpus.retain(|(gpu, _)| *gpu != slot);
                 match opened {
                     Ok(gpu) => {
-                        let driver = &mut self.inventory.driver;
-                        *driver = driver.take().or_else(|| gpu.1.driver.clone());
+                        let driver = gpu.1.driver.clone();
+                        self.card_drivers
+                            .extend(driver.map(|driver| (slot, driver)));
                         self.opened.push((slot, *gpu));
                     }
                     Err(refusal) => self.refused.push((slot, refusal)),

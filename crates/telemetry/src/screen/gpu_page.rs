@@ -165,11 +165,14 @@ fn facts(identity: &GpuIdentity, gpu: &GpuBoard) -> Vec<String> {
         figures::number(gpu.slow.pcie_replays, ""),
         identity.pci_bus_id.as_deref().unwrap_or(figures::ABSENT),
     ));
-    lines.push(format!(
-        " ECC errors: {} corrected, {} uncorrected",
-        figures::number(gpu.slow.ecc_corrected, ""),
-        figures::number(gpu.slow.ecc_uncorrected, ""),
-    ));
+    // Most cards of other makers have no such counters.
+    if identity.vendor == Vendor::Nvidia || gpu.slow.ecc_corrected.is_some() {
+        lines.push(format!(
+            " ECC errors: {} corrected, {} uncorrected",
+            figures::number(gpu.slow.ecc_corrected, ""),
+            figures::number(gpu.slow.ecc_uncorrected, ""),
+        ));
+    }
     lines.extend(figures::xids(gpu).map(|xids| format!(" {xids}")));
     lines.extend(gpu.mig.iter().map(|instance| {
         format!(

@@ -365,6 +365,7 @@ fn a_card_that_sleeps_is_left_asleep() {
         panic!("{inventory:?}");
     };
     assert_eq!((intel.vendor, radeon.vendor), (Vendor::Intel, Vendor::Amd));
+    assert_eq!(inventory.driver.as_deref(), Some("i915; amdgpu"));
     assert_eq!(intel.pcie_width_max, None, "it is inside of the processor");
     assert_eq!(intel.memory_total_bytes, None);
     let asleep = State {

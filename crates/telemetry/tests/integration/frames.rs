@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::tree::{Tree, open_card};
 use crate::support::{Fake, proc_folder};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use warpsmith_telemetry::screen::{Focus, Page, ProcessKey, Question, SortBy, ViewState, draw};
-use warpsmith_telemetry::{Board, Presence, ProcessIdentity};
+use warpsmith_telemetry::{Board, Presence, ProcessIdentity, Vendor};
 
 const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (200, 50)];
 
@@ -226,6 +227,51 @@ fn a_machine_without_gpus() {
         .expect("it opens");
     inventory.cores = 16;
     check("no-gpu", &Board::new(inventory), &ViewState::default());
+}
+
+/// A tree of the kernel's files with one process on its first GPU, whoever runs the test.
+fn cards(name: &str, device: &str, memory: &str) -> Board {
+    let (tree, proc_root) = (Tree::of(name), proc_folder(&[(77, "python3")]));
+    let settings = tree.settings(proc_root.path());
+    let (inventory, events) = tree.sample(&settings, Duration::from_secs(31), |_, at| {
+        let text = format!(
+            "drm-client-id: 5\ndrm-pdev: {device}\n{memory}: 6291456 KiB\n\
+             drm-engine-compute: {} ns\n",
+            at.as_nanos() / 2
+        );
+        open_card(proc_root.path(), 77, 3, &text);
+    });
+    let mut board = Board::new(inventory);
+    events.into_iter().for_each(|event| board.apply(event));
+    board.inventory.cores = 16;
+    for identity in &mut board.inventory.gpus {
+        // Lists of names differ between distributions.
+        if identity.vendor == Vendor::Intel {
+            identity.name = "Intel Iris Xe Graphics".to_owned();
+        } else if identity.name.contains("66") || identity.name.contains("73ff") {
+            identity.name = "AMD Radeon RX 6600M".to_owned();
+        }
+    }
+    for identity in board.identities.values_mut() {
+        identity.user = Some("alice".to_owned());
+        identity.parent = None;
+    }
+    board
+}
+
+#[test]
+fn a_radeon_and_a_laptop() {
+    let page = ViewState {
+        page: Page::Gpu,
+        ..ViewState::default()
+    };
+    check(
+        "radeon",
+        &cards("rx7900xtx", "0000:03:00.0", "drm-memory-vram"),
+        &page,
+    );
+    let laptop = cards("laptop", "0000:00:02.0", "drm-resident-system0");
+    check("laptop", &laptop, &ViewState::default());
 }
 
 #[test]
