@@ -55,7 +55,7 @@ impl Default for Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A GPU was requested by an index that none has.
-    #[error("no GPU {asked}: there are {count} (hint: `warpsmith watch --once` lists them)")]
+    #[error("no GPU {asked}: this machine has {count} (hint: `warpsmith watch --once` lists them)")]
     NoSuchGpu {
         /// The index requested.
         asked: u32,

@@ -8,10 +8,19 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn warpsmith(scenario: Option<&Path>, arguments: &[&str]) -> Output {
+    // Cards of the machine that runs the test are none of its business.
+    on_cards(Path::new("/nonexistent"), scenario, arguments)
+}
+
+/// With the kernel's files below `sys_root`.
+fn on_cards(sys_root: &Path, scenario: Option<&Path>, arguments: &[&str]) -> Output {
     let program = std::env::current_exe().expect("a test program has a path");
     let library = program.with_file_name("libwarpsmith_fake_nvml.so");
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
-    command.args(arguments).env_remove("FAKE_NVML_SCENARIO");
+    command
+        .args(arguments)
+        .env("WARPSMITH_SYSFS", sys_root)
+        .env_remove("FAKE_NVML_SCENARIO");
     match scenario {
         Some(path) => command
             .env("WARPSMITH_NVML_LIBRARY", library)
@@ -271,10 +280,67 @@ fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
     let output = warpsmith(Some(&scenario), &["baseline", "--gpu", "7"]);
     assert_eq!(code(&output), 2);
     assert!(
-        stderr(&output).contains("no GPU 7: the driver counts 1"),
+        stderr(&output).contains("no GPU 7: this machine has 1"),
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_radeon_is_watched_judged_and_recorded_like_any_other_gpu() {
+    let files = Files::new();
+    let root = files.path("sys");
+    let device = root.join("devices/pci0000:00/0000:00:01.0/0000:03:00.0");
+    let put = |name: &str, text: &str| {
+        let path = device.join(name);
+        std::fs::create_dir_all(path.parent().expect("in a folder")).expect("folders");
+        std::fs::write(path, text).expect("written");
+    };
+    put("vendor", "0x1002\n");
+    put("device", "0x744c\n");
+    put("product_name", "Radeon RX 7900 XTX\n");
+    put("gpu_busy_percent", "97\n");
+    put("mem_info_vram_total", "25753026560\n");
+    put("mem_info_vram_used", "8589934592\n");
+    put("hwmon/hwmon1/name", "amdgpu\n");
+    put("hwmon/hwmon1/temp1_label", "edge\n");
+    put("hwmon/hwmon1/temp1_input", "54000\n");
+    put("hwmon/hwmon1/power1_average", "303000000\n");
+    std::os::unix::fs::symlink("/sys/bus/pci/drivers/amdgpu", device.join("driver"))
+        .expect("linked");
+    let card = root.join("class/drm/card0");
+    std::fs::create_dir_all(&card).expect("folders");
+    std::os::unix::fs::symlink(&device, card.join("device")).expect("linked");
+
+    let once = on_cards(&root, None, &["watch", "--once"]);
+    assert_eq!(code(&once), 0, "{}", stderr(&once));
+    let text = stdout(&once);
+    assert!(text.contains("GPU 0  AMD Radeon RX 7900 XTX"), "{text}");
+    assert!(text.contains("busy 97 %"), "{text}");
+    let page = json(&on_cards(&root, None, &["watch", "--format", "json"]));
+    let gpu = &page["body"]["gpus"][0];
+    assert_eq!(gpu["state"]["power_mw"], 303_000);
+    assert_eq!(gpu["state"]["memory_busy_percent"], Value::Null, "absent");
+
+    let judged = ["baseline", "--duration", "2s", "--format", "json"];
+    let judged = on_cards(&root, None, &judged);
+    assert_eq!(code(&judged), 1, "it is in use: {}", stderr(&judged));
+    assert_eq!(json(&judged)["body"]["gpus"][0]["gpu"]["vendor"], "amd");
+    let file = files.path("radeon.wsrec");
+    let file = file.to_str().expect("a path of letters");
+    let recorded = on_cards(&root, None, &["record", file, "--duration", "2s"]);
+    assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
+    let from = [
+        "baseline",
+        "--from",
+        file,
+        "--expect-load",
+        "--format",
+        "json",
+    ];
+    let from = json(&on_cards(&root, None, &from));
+    let power = &from["body"]["gpus"][0]["metrics"]["power_w"]["summary"]["mean"];
+    assert_eq!(power["value"], 303.0, "{power}");
 }
 
 #[test]

@@ -186,9 +186,12 @@ pub(super) fn slowdown_c(identity: &GpuIdentity, gpu: &GpuBoard) -> Option<i64> 
 
 fn values(identity: &GpuIdentity, gpu: &GpuBoard, margin: bool) -> Values {
     let temperature = gpu.state.temperature_c;
+    // A GPU without memory of its own uses the host's.
+    let own = identity.memory_total_bytes.is_some();
+    let shared = gpu.state.shared_memory_used_bytes.filter(|_| !own);
     Values {
         busy_percent: gpu.state.busy_percent,
-        memory_used: gpu.state.memory_used_bytes,
+        memory_used: gpu.state.memory_used_bytes.or(shared),
         memory_total: identity.memory_total_bytes,
         power_mw: gpu.state.power_mw,
         power_limit_mw: gpu.slow.power_limit_mw,

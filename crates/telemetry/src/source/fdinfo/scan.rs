@@ -91,17 +91,18 @@ impl Clients {
         let mut before = std::mem::take(seen);
         for pid in pids {
             let mut process = before.remove(&pid).unwrap_or_default();
-            let folder = self.proc_root.join(pid.to_string());
+            // Most processes are neither searched now nor on a card.
+            let folder = || self.proc_root.join(pid.to_string());
             if process.wait == 0 {
                 process.waited = (process.waited * 2).clamp(1, LONGEST_WAIT);
                 process.wait = process.waited;
-                search_files(&folder, &mut process);
+                search_files(&folder(), &mut process);
             }
             process.wait -= 1;
             look.hidden += u32::from(process.hidden);
             let files = std::mem::take(&mut process.files);
             for file in files {
-                if let Some(client) = client(&folder, file) {
+                if let Some(client) = client(&folder(), file) {
                     process.files.push(file);
                     let known = look.clients.iter().any(|(owner, known)| {
                         *owner == pid && known.id == client.id && known.device == client.device
