@@ -49,6 +49,6 @@ pub use nvrtc::{
     Target, kernel_code, kernel_parameters, kernel_resources,
 };
 pub use vulkan::{
-    VulkanBuffer, VulkanDevice, VulkanFacts, VulkanFloats, VulkanKernel, VulkanKind, VulkanLaunch,
-    vulkan_devices, vulkan_messages,
+    VulkanBuffer, VulkanCommands, VulkanDevice, VulkanFacts, VulkanFloats, VulkanKernel,
+    VulkanKind, VulkanStep, vulkan_devices, vulkan_messages,
 };

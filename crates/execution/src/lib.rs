@@ -13,6 +13,7 @@ mod parameter;
 mod verify;
 mod vulkan_kernel;
 mod vulkan_verify;
+mod vulkan_work;
 
 pub use agreement::{Difference, compare_arguments};
 pub use foreign_launch::ForeignArgument;
@@ -21,3 +22,6 @@ pub use native_verify::{NativeParity, verify_natively};
 pub use verify::{KernelParity, verify_kernel};
 pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, spirv_target};
 pub use vulkan_verify::{Closeness, VulkanParity, verify_on_vulkan};
+pub use vulkan_work::{
+    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep,
+};

@@ -5,7 +5,9 @@ use std::time::Duration;
 use thiserror::Error;
 use warpsmith_compiler::ir::Module;
 use warpsmith_core::Finding;
-use warpsmith_device::{DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel};
+use warpsmith_device::{
+    DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanStep,
+};
 use warpsmith_interpreter::{
     Argument, ArgumentError, BufferAddresses, FloatControl, Interpreter, LaunchBlock, Spirv,
     SpirvNeeds, SpirvTarget,
@@ -25,6 +27,17 @@ pub enum VulkanError {
     Device(#[from] DeviceError),
 }
 
+impl VulkanError {
+    /// Why the device at hand cannot run this at all, where that is what happened.
+    pub fn unsupported(&self) -> Option<String> {
+        match self {
+            Self::Device(error @ DeviceError::VulkanLacks { .. }) => Some(error.to_string()),
+            Self::Refused(_) => Some(self.to_string()),
+            _ => None,
+        }
+    }
+}
+
 fn first(findings: &[Finding]) -> String {
     let finding = findings.first();
     finding.map_or_else(String::new, |finding| finding.message.clone())
@@ -40,7 +53,23 @@ pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
         }),
         cuts_loops: facts.cuts_loops,
         silent,
+        no_float64: !facts.float64,
     }
+}
+
+/// What the interpreter would run, compiled for a device.
+pub(crate) fn kernel_for(
+    device: &VulkanDevice,
+    interpreter: &Interpreter<'_>,
+    silent: bool,
+) -> Result<VulkanKernel, VulkanError> {
+    let spirv = interpreter
+        .spirv(spirv_target(device.facts(), silent))
+        .map_err(VulkanError::Refused)?;
+    check_needs(device.facts(), spirv.needs)?;
+    // SAFETY: the emitter writes valid modules (`spirv-val` says so in its tests), and the device was just
+    // found to offer what this one needs.
+    Ok(unsafe { device.kernel(&spirv.words) }?)
 }
 
 /// A kernel in one direction that is compiled for a device.
@@ -70,19 +99,28 @@ impl<'m> VulkanProgram<'m> {
         silent: bool,
     ) -> Result<Self, VulkanError> {
         let interpreter = interpreter.with_block_dim(Spirv::WORKGROUP as i32);
-        let spirv = interpreter
-            .spirv(spirv_target(device.facts(), silent))
-            .map_err(VulkanError::Refused)?;
-        check_needs(device.facts(), spirv.needs)?;
-        // SAFETY: the emitter writes valid modules (`spirv-val` says so in its tests), and the device was
-        // just found to offer what this one needs.
-        let kernel = unsafe { device.kernel(&spirv.words) }?;
-        Ok(Self {
+        let kernel = kernel_for(device, &interpreter, silent)?;
+        Ok(Self::of(device, module, interpreter, kernel))
+    }
+
+    /// What was compiled before, by [`VulkanProgram::build`] from the same module in the same direction.
+    pub fn of(
+        device: &VulkanDevice,
+        module: &'m Module,
+        interpreter: Interpreter<'m>,
+        kernel: VulkanKernel,
+    ) -> Self {
+        Self {
             device: device.clone(),
             module,
-            interpreter,
+            interpreter: interpreter.with_block_dim(Spirv::WORKGROUP as i32),
             kernel,
-        })
+        }
+    }
+
+    /// The compiled kernel, to be kept.
+    pub fn kernel(&self) -> VulkanKernel {
+        self.kernel.clone()
     }
 
     /// Runs the kernel over the grid `dim`; results are left in the arguments. Findings say what went wrong
@@ -125,11 +163,7 @@ impl<'m> VulkanProgram<'m> {
 
     fn upload(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Uploaded, VulkanError> {
         let launch = LaunchBlock::new(&self.interpreter, dim, arguments)?;
-        let filled = |bytes: &[u8]| -> Result<VulkanBuffer, DeviceError> {
-            let mut buffer = self.device.buffer(bytes.len())?;
-            buffer.write(bytes)?;
-            Ok(buffer)
-        };
+        let filled = |bytes: &[u8]| self.device.upload(bytes);
         let mut arrays = Vec::new();
         for array in LaunchBlock::arrays(self.module, arguments) {
             let gradients = array.gradient.as_deref().map(filled).transpose()?;
@@ -165,12 +199,14 @@ impl<'m> VulkanProgram<'m> {
         if uploaded.groups == 0 {
             return Ok(Vec::new());
         }
+        let step = VulkanStep::Launch {
+            kernel: &self.kernel,
+            block: uploaded.block.address(),
+            groups: uploaded.groups,
+        };
         // SAFETY: the block holds the addresses of buffers that live in `uploaded` until the launch is gone;
         // the kernel checks every index against their sizes.
-        let launch = unsafe {
-            self.kernel
-                .launch(uploaded.block.address(), uploaded.groups, times > 1)
-        }?;
+        let launch = unsafe { self.device.record(&[step], times > 1) }?;
         (0..times)
             .map(|_| {
                 let begun = std::time::Instant::now();
@@ -199,7 +235,7 @@ fn check_needs(facts: &VulkanFacts, needs: SpirvNeeds) -> Result<(), DeviceError
         (
             needs.float64,
             facts.float64,
-            "64-bit floats, in which quotients and roots are made (shaderFloat64)",
+            "64-bit floats (shaderFloat64)",
         ),
         (
             needs.int64_atomics,

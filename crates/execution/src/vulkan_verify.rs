@@ -112,7 +112,8 @@ fn check(
             return Ok(VulkanParity::NotExecutable { reason });
         }
     };
-    let exact = interpreter.rounds_alike();
+    // Without 64-bit floats quotients and roots are the device's own.
+    let exact = interpreter.rounds_alike() && device.facts().float64;
     let forward = VulkanProgram::build(device, module, interpreter, true)?;
     let mut backward_refused = None;
     let backward = match adjoint(device, module) {
@@ -191,7 +192,7 @@ fn adjoint<'m>(
         return Ok(None);
     }
     let interpreter = Interpreter::adjoint(module).map_err(VulkanError::Refused)?;
-    let exact = interpreter.rounds_alike();
+    let exact = interpreter.rounds_alike() && device.facts().float64;
     let program = VulkanProgram::build(device, module, interpreter, true)?;
     Ok(Some((program, exact)))
 }

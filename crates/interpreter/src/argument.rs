@@ -28,6 +28,10 @@ pub struct Borrowed {
     pub bytes: usize,
 }
 
+/// Bytes that lie on a device: how many there are is all that a launch has to know of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnDevice(pub usize);
+
 /// What the bytes of an array lie in.
 pub(super) trait Bytes {
     fn size(&self) -> usize;
@@ -36,6 +40,12 @@ pub(super) trait Bytes {
 impl Bytes for Vec<u8> {
     fn size(&self) -> usize {
         self.len()
+    }
+}
+
+impl Bytes for OnDevice {
+    fn size(&self) -> usize {
+        self.0
     }
 }
 

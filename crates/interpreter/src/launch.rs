@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
-use super::argument::{Argument, ArgumentError};
+use super::argument::{Argument, ArgumentError, Bytes};
 use super::binding::{Bindings, shares_memory};
 use super::findings::{Fault, Faults, Observations, at_line};
 use super::instruction::Instruction;
@@ -201,6 +201,14 @@ impl<'m> Interpreter<'m> {
         spirv::write(self.module, &self.plan.program, target)
     }
 
+    /// The kernel as text for Metal.
+    ///
+    /// # Errors
+    /// A finding that names what Metal kernels do not support, such as 64-bit floats.
+    pub fn metal(&self) -> Result<String, Vec<Finding>> {
+        spirv::write_metal(self.module, &self.plan.program)
+    }
+
     /// Whether every device that rounds as IEEE 754 says gives the same bits: all numbers are whole or come
     /// of + − × ÷ √, and no sum of floats depends on the order of threads.
     pub fn rounds_alike(&self) -> bool {
@@ -212,10 +220,10 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The number of threads and what a launch gives them; no memory is taken for arrays.
-    pub(super) fn bindings(
+    pub(super) fn bindings<M: Bytes>(
         &self,
         dim: &[usize],
-        arguments: &[Argument],
+        arguments: &[Argument<M>],
     ) -> Result<(usize, Bindings), ArgumentError> {
         let threads = self.threads(dim)?;
         Ok((threads, self.bind(dim, arguments)?))
@@ -232,7 +240,10 @@ impl<'m> Interpreter<'m> {
                 | Instruction::LoopExit
                 | Instruction::Binary { .. }
                 | Instruction::Atomic { .. }
-                | Instruction::CompareExchange { .. },
+                | Instruction::CompareExchange { .. }
+                | Instruction::Noise { .. }
+                | Instruction::Poisson { .. }
+                | Instruction::Factor { .. },
             ) => Fault::Endless,
             Some(Instruction::Expect { message, .. }) => Fault::Expectation(*message),
             Some(

@@ -38,7 +38,7 @@ mod special;
 mod spirv;
 mod text;
 
-pub use argument::{Argument, ArgumentError, ArrayArgument, Borrowed};
+pub use argument::{Argument, ArgumentError, ArrayArgument, Borrowed, OnDevice};
 pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 pub use hash_grid::HashGrid;
 pub use launch::{Interpreter, Outcome, Plan};

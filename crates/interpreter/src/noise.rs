@@ -14,12 +14,12 @@ pub(super) const MOST_INPUTS: usize = 12;
 /// A noise function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Noise {
-    kind: Kind,
+    kind: NoiseKind,
     axes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum NoiseKind {
     Plain,
     /// Repeats after a number of cells along each axis.
     Periodic,
@@ -31,12 +31,17 @@ impl Noise {
     /// The function of this name on points of so many coordinates.
     pub(super) fn of(name: &str, axes: usize) -> Option<Self> {
         let kind = match name {
-            "noise" => Kind::Plain,
-            "pnoise" => Kind::Periodic,
-            "curlnoise" => Kind::Curl,
+            "noise" => NoiseKind::Plain,
+            "pnoise" => NoiseKind::Periodic,
+            "curlnoise" => NoiseKind::Curl,
             _ => return None,
         };
         (1..=4).contains(&axes).then_some(Self { kind, axes })
+    }
+
+    /// Which one it is.
+    pub(super) fn kind(self) -> NoiseKind {
+        self.kind
     }
 
     /// Numbers in the point.
@@ -48,17 +53,17 @@ impl Noise {
     pub(super) fn inputs(self) -> usize {
         1 + self.axes
             + match self.kind {
-                Kind::Plain => 0,
-                Kind::Periodic => self.axes,
-                Kind::Curl => 3,
+                NoiseKind::Plain => 0,
+                NoiseKind::Periodic => self.axes,
+                NoiseKind::Curl => 3,
             }
     }
 
     /// Numbers that come out.
     pub(super) fn outputs(self) -> usize {
         match self.kind {
-            Kind::Curl if self.axes == 2 => 2,
-            Kind::Curl => 3,
+            NoiseKind::Curl if self.axes == 2 => 2,
+            NoiseKind::Curl => 3,
             _ => 1,
         }
     }
@@ -67,7 +72,7 @@ impl Noise {
     pub(super) fn value(self, words: &[u32], out: &mut [f32]) {
         let mut sums = [[0.0; 4]; 3];
         match self.kind {
-            Kind::Curl => {
+            NoiseKind::Curl => {
                 self.octaves::<1>(words, |field, amplitude, _, term| {
                     for (sum, slope) in sums[field].iter_mut().zip(term.slope) {
                         *sum += amplitude * slope;
@@ -90,7 +95,7 @@ impl Noise {
         let dual = |n: usize| f64::from(f32::from_bits(words[self.inputs() + n]));
         let mut sums = [0.0; 4];
         match self.kind {
-            Kind::Curl => self.octaves::<2>(words, |field, amplitude, frequency, term| {
+            NoiseKind::Curl => self.octaves::<2>(words, |field, amplitude, frequency, term| {
                 // Which slopes of this field the results are made of, and with which sign.
                 let row = |axis: usize, sign: f64, result: usize| (axis, sign * dual(result));
                 let uses = match (self.axes, field) {
@@ -120,7 +125,7 @@ impl Noise {
     /// The cell of a point, which repeats where the function does.
     fn cell(self, words: &[u32]) -> Cell {
         let mut cell = Cell::around(self.axes, |n| f32::from_bits(words[1 + n]));
-        if self.kind == Kind::Periodic {
+        if self.kind == NoiseKind::Periodic {
             for n in 0..self.axes {
                 let period = words[1 + self.axes + n].cast_signed();
                 let wrap = |x: i32| x.checked_rem(period).unwrap_or(0);
@@ -174,7 +179,7 @@ struct Field {
 }
 
 /// What each coordinate is multiplied by to make a lattice point's number.
-const PRIMES: [u32; 4] = [73_856_093, 19_349_663, 53_471_161, 10_000_019];
+pub(super) const PRIMES: [u32; 4] = [73_856_093, 19_349_663, 53_471_161, 10_000_019];
 
 impl Cell {
     fn around(axes: usize, coordinate: impl Fn(usize) -> f32) -> Self {

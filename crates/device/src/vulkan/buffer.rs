@@ -51,6 +51,14 @@ impl VulkanDevice {
     pub fn buffer(&self, bytes: usize) -> Result<VulkanBuffer, DeviceError> {
         VulkanBuffer::new(&self.shared, bytes, Use::Device, Location::caller())
     }
+
+    /// Memory of the device with these bytes.
+    #[track_caller]
+    pub fn upload(&self, bytes: &[u8]) -> Result<VulkanBuffer, DeviceError> {
+        let mut buffer = self.buffer(bytes.len())?;
+        buffer.write(bytes)?;
+        Ok(buffer)
+    }
 }
 
 impl VulkanBuffer {

@@ -4,7 +4,7 @@
 //! one; after work that did not end, or a lost device, everything else is refused and nothing is freed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::vk;
@@ -69,6 +69,20 @@ impl VulkanDevice {
             });
         }
         Self::make(found)
+    }
+
+    /// As [`VulkanDevice::open`]; while somebody uses the device, the same one again.
+    pub fn open_once(index: usize) -> Result<Self, DeviceError> {
+        static OPEN: Mutex<Vec<(usize, Weak<Shared>)>> = Mutex::new(Vec::new());
+        let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, shared)| (shared.upgrade()).is_some_and(|shared| shared.check().is_ok()));
+        let open = all.iter().find(|(at, _)| *at == index);
+        if let Some(shared) = open.and_then(|(_, shared)| shared.upgrade()) {
+            return Ok(Self { shared });
+        }
+        let device = Self::open(index)?;
+        all.push((index, Arc::downgrade(&device.shared)));
+        Ok(device)
     }
 
     fn make(found: Found) -> Result<Self, DeviceError> {
@@ -205,7 +219,8 @@ impl Shared {
         }
     }
 
-    /// Records commands between two barriers: what was written before is seen, by the host too after.
+    /// Records commands. What they write is seen by all that is submitted later and, after a wait, by the
+    /// host; what the host wrote before is seen by every submission.
     pub(super) fn record(
         &self,
         commands: vk::CommandBuffer,
@@ -213,26 +228,36 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         let _queue = self.queue();
         let device = &self.device;
-        let before = [vk::MemoryBarrier::default()
-            .src_access_mask(vk::AccessFlags::MEMORY_WRITE | vk::AccessFlags::HOST_WRITE)
-            .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)];
-        let after = [vk::MemoryBarrier::default()
-            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
-            .dst_access_mask(vk::AccessFlags::HOST_READ | vk::AccessFlags::MEMORY_READ)];
-        let all = vk::PipelineStageFlags::ALL_COMMANDS | vk::PipelineStageFlags::HOST;
-        let none = vk::DependencyFlags::empty();
         // SAFETY: the buffer is this device's, no submission of it is under way (callers wait for each), and
         // the pool is used under the queue's lock.
         unsafe {
             device
                 .begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())
                 .map_err(|result| self.failed("record commands", result))?;
-            device.cmd_pipeline_barrier(commands, all, all, none, &before, &[], &[]);
             body(device, commands);
-            device.cmd_pipeline_barrier(commands, all, all, none, &after, &[], &[]);
+            self.order(commands);
             device
                 .end_command_buffer(commands)
                 .map_err(|result| self.failed("record commands", result))
+        }
+    }
+
+    /// Records that whatever follows, in this submission, in a later one or on the host, sees what was
+    /// written before.
+    pub(super) fn order(&self, commands: vk::CommandBuffer) {
+        let barrier = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(
+                vk::AccessFlags::MEMORY_READ
+                    | vk::AccessFlags::MEMORY_WRITE
+                    | vk::AccessFlags::HOST_READ,
+            )];
+        let device = vk::PipelineStageFlags::ALL_COMMANDS;
+        let all = device | vk::PipelineStageFlags::HOST;
+        let none = vk::DependencyFlags::empty();
+        // SAFETY: the buffer is this device's and is being recorded under the queue's lock.
+        unsafe {
+            (self.device).cmd_pipeline_barrier(commands, device, all, none, &barrier, &[], &[]);
         }
     }
 

@@ -81,6 +81,29 @@ pub struct VulkanFacts {
     pub timestamp_period: f32,
 }
 
+impl VulkanFacts {
+    /// What some kernels need and the device lacks, as the specification names it.
+    pub fn missing_features(&self) -> Vec<&'static str> {
+        let features = [
+            (self.float64, "64-bit floats (shaderFloat64)"),
+            (
+                self.int64_atomics,
+                "atomic operations on 64-bit words (shaderBufferInt64Atomics)",
+            ),
+            (
+                self.bytes,
+                "8-bit words in memory (storageBuffer8BitAccess)",
+            ),
+            (
+                self.halves,
+                "16-bit words in memory (storageBuffer16BitAccess)",
+            ),
+        ];
+        let missing = features.into_iter().filter(|(has, _)| !has);
+        missing.map(|(_, what)| what).collect()
+    }
+}
+
 /// A device of the list, with its handle.
 pub(super) struct Found {
     pub(super) facts: VulkanFacts,

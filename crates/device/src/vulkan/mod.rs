@@ -4,6 +4,7 @@
 //! kernel's one push constant is the address of the block that describes its launch.
 
 mod buffer;
+mod commands;
 mod device;
 mod facts;
 mod kernel;
@@ -12,7 +13,8 @@ mod pipeline_cache;
 mod transfer;
 
 pub use buffer::VulkanBuffer;
+pub use commands::{VulkanCommands, VulkanStep};
 pub use device::VulkanDevice;
 pub use facts::{VulkanFacts, VulkanFloats, VulkanKind, vulkan_devices};
-pub use kernel::{VulkanKernel, VulkanLaunch};
+pub use kernel::VulkanKernel;
 pub use loader::vulkan_messages;

@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stderr, reason = "a trial reports what it counted")]
 
+mod metal;
 mod spirv;
 mod suite;
 mod vulkan;
@@ -23,6 +24,7 @@ fn main() {
     let missing = device.is_err();
     drop(device);
     let trials = (spirv::trials().into_iter())
+        .chain(metal::trials())
         .chain(vulkan::trials(missing))
         .chain(suite::trials(missing));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();

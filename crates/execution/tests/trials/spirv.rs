@@ -29,6 +29,11 @@ fn all_are_valid() -> Result<(), Failed> {
         }; 2],
         cuts_loops: true,
         silent: true,
+        no_float64: false,
+    };
+    let without_doubles = SpirvTarget {
+        no_float64: true,
+        ..every
     };
     for path in kernel_files() {
         let source = std::fs::read_to_string(&path)?;
@@ -37,7 +42,7 @@ fn all_are_valid() -> Result<(), Failed> {
         };
         for planned in [Interpreter::forward(&module), Interpreter::adjoint(&module)] {
             let Ok(interpreter) = planned else { continue };
-            for target in [SpirvTarget::default(), every] {
+            for target in [SpirvTarget::default(), every, without_doubles] {
                 let spirv = match interpreter.spirv(target) {
                     Ok(spirv) => spirv,
                     Err(findings) => {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::{VulkanDevice, vulkan_messages};
-use warpsmith_execution::{Closeness, VulkanParity, VulkanProgram, verify_on_vulkan};
+use warpsmith_execution::{
+    Closeness, FUSED_MULTIPLY_ADD, VulkanParity, VulkanProgram, verify_on_vulkan,
+};
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
 
 use crate::kernel_files;
@@ -24,7 +26,8 @@ pub(crate) fn validation_wanted() -> &'static str {
         "/usr/share/vulkan/explicit_layer.d",
         "/etc/vulkan/explicit_layer.d",
     ];
-    if folders.into_iter().any(listed) {
+    let named = std::env::var("VK_LAYER_PATH").unwrap_or_default();
+    if folders.into_iter().chain(named.split(':')).any(listed) {
         "1"
     } else {
         "0"
@@ -49,7 +52,186 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("a loop without end is a finding", endless),
         trial("functions are right to their last places", functions),
         trial("bits survive every operation", bits),
+        trial("wide remainders are exact", wide_remainders),
+        trial("a fused multiply-add is rounded once", fused),
+        trial("functions of the library agree", library_functions),
     ]
+}
+
+/// Remainders of `float64`, of every exponent.
+fn wide_remainders(device: &VulkanDevice) -> Result<(), Failed> {
+    let module = compiled(
+        "def k(x: wp.array(dtype=wp.float64), z: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):\n    i = wp.tid()\n    y[i] = wp.mod(x[i], z[i])\n",
+    )?;
+    let mut random = random_bits(3);
+    let mut wide = || f64::from_bits(u64::from(random()) << 32 | u64::from(random()));
+    let a: Vec<f64> = (0..5_000).map(|_| wide()).collect();
+    // Of every third the quotient is small.
+    let b: Vec<f64> = (0..5_000)
+        .map(|n| if n % 3 == 0 { a[n] / 17.3 } else { wide() })
+        .collect();
+    let array = |values: &[f64]| {
+        Argument::Array(ArrayArgument {
+            shape: vec![values.len()],
+            data: values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            gradient: None,
+        })
+    };
+    let mut arguments = [array(&a), array(&b), array(&vec![0.0; a.len()])];
+    let findings = program(device, &module)?.run(&[a.len()], &mut arguments, LIMIT)?;
+    assert!(findings.is_empty(), "{findings:?}");
+    let Argument::Array(y) = &arguments[2] else {
+        unreachable!()
+    };
+    for (n, word) in y.data.as_chunks::<8>().0.iter().enumerate() {
+        let (actual, expected) = (f64::from_le_bytes(*word), a[n] % b[n]);
+        let same = actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
+        assert!(
+            same,
+            "{:e} % {:e} is {actual:e}, not {expected:e}",
+            a[n], b[n]
+        );
+    }
+    Ok(())
+}
+
+fn random_bits(seed: u64) -> impl FnMut() -> u32 {
+    let mut state = seed;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    }
+}
+
+fn fused(device: &VulkanDevice) -> Result<(), Failed> {
+    let source = format!(
+        "import warp as wp\n\n{FUSED_MULTIPLY_ADD}\n\n@wp.kernel\ndef k(a: wp.array(dtype=float), b: wp.array(dtype=float), c: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = fused(a[i], b[i], c[i])\n"
+    );
+    let module = compile(&source, &Options::default()).map_err(|found| found[0].to_string())?;
+    let mut random = random_bits(11);
+    let mut any = || f32::from_bits(random());
+    let (a, b): (Vec<f32>, Vec<f32>) = (0..40_000).map(|_| (any(), any())).unzip();
+    // Of most the sum is close to a tie, or the terms cancel.
+    let c: Vec<f32> = (0..a.len())
+        .map(|n| match n % 4 {
+            0 => any(),
+            1 => -(a[n] * b[n]),
+            2 => -(a[n] * b[n]) * (1.0 + f32::EPSILON),
+            _ => a[n] * b[n] * f32::EPSILON,
+        })
+        .collect();
+    let array = |values: &[f32]| Argument::Array(ArrayArgument::from_f32(values));
+    let mut arguments = [array(&a), array(&b), array(&c), array(&vec![0.0; a.len()])];
+    let findings = program(device, &module)?.run(&[a.len()], &mut arguments, LIMIT)?;
+    assert!(findings.is_empty(), "{findings:?}");
+    let Argument::Array(y) = &arguments[3] else {
+        unreachable!()
+    };
+    for (n, actual) in y.to_f32().into_iter().enumerate() {
+        let expected = a[n].mul_add(b[n], c[n]);
+        let same = actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
+        let (a, b, c) = (a[n], b[n], c[n]);
+        assert!(
+            same,
+            "{a:e} · {b:e} + {c:e} is {actual:e}, not {expected:e}"
+        );
+    }
+    Ok(())
+}
+
+/// Noise, factorisations, random numbers and error functions, forward and backward.
+fn library_functions(device: &VulkanDevice) -> Result<(), Failed> {
+    let head = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=wp.vec4), m: wp.array(dtype=wp.mat33), y: wp.array(dtype=float)):\n    i = wp.tid()\n    s = wp.rand_init(7, i)\n";
+    let kernels = [
+        ("noise of 1", "    y[i] = wp.noise(s, x[i][0] * 3.0)\n"),
+        (
+            "noise of 2",
+            "    y[i] = wp.noise(s, wp.vec2(x[i][0], x[i][1]) * 3.0)\n",
+        ),
+        (
+            "noise of 3",
+            "    y[i] = wp.noise(s, wp.vec3(x[i][0], x[i][1], x[i][2]) * 3.0)\n",
+        ),
+        ("noise of 4", "    y[i] = wp.noise(s, x[i] * 3.0)\n"),
+        (
+            "periodic noise of 3",
+            "    y[i] = wp.pnoise(s, wp.vec3(x[i][0], x[i][1], x[i][2]) * 3.0, 3, 4, 5)\n",
+        ),
+        (
+            "periodic noise of 1",
+            "    y[i] = wp.pnoise(s, x[i][0] * 3.0, 2)\n",
+        ),
+        (
+            "curl of 2",
+            "    y[i] = wp.length(wp.curlnoise(s, wp.vec2(x[i][0], x[i][1])))\n",
+        ),
+        (
+            "curl of 3",
+            "    y[i] = wp.curlnoise(s, wp.vec3(x[i][0], x[i][1], x[i][2]), wp.uint32(3), 2.0, 0.5)[1]\n",
+        ),
+        (
+            "curl of 4",
+            "    y[i] = wp.curlnoise(s, x[i], wp.uint32(2), 2.0, 0.5)[0]\n",
+        ),
+        (
+            "singular values",
+            "    u = wp.mat33()\n    d = wp.vec3()\n    v = wp.mat33()\n    wp.svd3(m[i], u, d, v)\n    y[i] = d[0] + 2.0 * d[1] + 3.0 * d[2] + u[0, 1] * v[1, 2]\n",
+        ),
+        (
+            "rotation and triangle",
+            "    q = wp.mat33()\n    r = wp.mat33()\n    wp.qr3(m[i], q, r)\n    y[i] = q[0, 1] + r[0, 2] * r[1, 1]\n",
+        ),
+        (
+            "eigenvalues",
+            "    q = wp.mat33()\n    d = wp.vec3()\n    wp.eig3(m[i] + wp.transpose(m[i]), q, d)\n    y[i] = d[0] + 2.0 * d[1] + 3.0 * d[2]\n",
+        ),
+        (
+            "error function",
+            "    y[i] = wp.erf(x[i][0]) + wp.erf(x[i][1] * 3.0)\n",
+        ),
+        (
+            "complement",
+            "    y[i] = wp.erfc(x[i][0]) + wp.erfc(x[i][1] * 5.0)\n",
+        ),
+        (
+            "inverses",
+            "    y[i] = wp.erfinv(x[i][0] * 0.49) + wp.erfcinv(1.0 + x[i][1] * 0.49)\n",
+        ),
+        (
+            "few",
+            "    y[i] = float(wp.poisson(s, wp.abs(x[i][0]) * 4.0))\n",
+        ),
+        (
+            "many",
+            "    y[i] = float(wp.poisson(s, 10.0 + wp.abs(x[i][0]) * 40.0))\n",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (name, body) in kernels {
+        let module = match compile(&format!("{head}{body}"), &Options::default()) {
+            Ok(module) => module,
+            Err(findings) => {
+                wrong.push_str(&format!("{name}: {}\n", findings[0]));
+                continue;
+            }
+        };
+        match verify_on_vulkan(device, &module, 16, 5) {
+            VulkanParity::Agrees {
+                forward,
+                backward,
+                backward_refused: None,
+                ..
+            } => eprintln!("{name}: {forward:?} forward, {backward:?} backward"),
+            other => wrong.push_str(&format!("{name}: {other:?}\n")),
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.into())
+    }
 }
 
 fn kernels_agree(device: &VulkanDevice) -> Result<(), Failed> {
@@ -246,13 +428,8 @@ fn functions(device: &VulkanDevice) -> Result<(), Failed> {
 
 /// Every operation that IEEE 754 rounds, on numbers of every exponent, subnormal ones too.
 fn bits(device: &VulkanDevice) -> Result<(), Failed> {
-    let mut state = 1_u64;
-    let mut random = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        f32::from_bits((state >> 32) as u32)
-    };
+    let mut words = random_bits(1);
+    let mut random = || f32::from_bits(words());
     let a: Vec<f32> = (0..20_000).map(|_| random()).collect();
     let b: Vec<f32> = (0..20_000)
         .map(|n| if n % 3 == 0 { a[n] * 1.000_1 } else { random() })
@@ -262,6 +439,9 @@ fn bits(device: &VulkanDevice) -> Result<(), Failed> {
         "x[i] - z[i]",
         "x[i] * z[i]",
         "x[i] / z[i]",
+        "x[i] / 0.0",
+        "x[i] / (-0.0)",
+        "wp.floordiv(x[i], 0.0)",
         "(x[i] + z[i]) - x[i]",
         "x[i] * z[i] + x[i]",
         "wp.sqrt(wp.abs(x[i]))",

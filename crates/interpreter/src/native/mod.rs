@@ -28,3 +28,4 @@ mod worker;
 
 pub use check::NativeDifference;
 pub(super) use code::NativeCode;
+pub(super) use simplify::simplify;

@@ -20,10 +20,10 @@ const MOST_PASSES: usize = 8;
 const LONGEST_FOLLOWED: usize = 1 << 14;
 
 /// The instructions that are left, each at its old position.
-pub(super) type Code = Vec<Option<Instruction>>;
+pub(crate) type Code = Vec<Option<Instruction>>;
 
 /// Simplifies a program.
-pub(super) fn simplify(program: &Program) -> Code {
+pub(crate) fn simplify(program: &Program) -> Code {
     let mut code: Code = program.code.iter().copied().map(Some).collect();
     drop_empty_jumps(&mut code);
     forward_copies(&mut code, program);

@@ -189,6 +189,11 @@ impl Emitter<'_> {
         Ok(true)
     }
 
+    pub(super) fn is_outside_of_loops(&self) -> bool {
+        let is_loop = |open: &Open| matches!(open.scope, Scope::Loop { .. });
+        !self.opened.iter().any(is_loop)
+    }
+
     fn innermost(&self) -> Option<(Scope, usize)> {
         let at = self.opened.len().checked_sub(1)?;
         Some((self.opened[at].scope, at))
@@ -196,36 +201,41 @@ impl Emitter<'_> {
 
     /// The labels between here and `end`.
     fn labels_before(&self, end: usize) -> Vec<u32> {
-        let code = &self.program.code[self.at..end.max(self.at)];
+        // Only adjoints have labels.
+        if self.program.labels == 0 {
+            return Vec::new();
+        }
+        let code = &self.code[self.at..end.max(self.at)];
         let labels = code.iter().filter_map(|instruction| match instruction {
-            Instruction::Label { label } => Some(*label),
+            Some(Instruction::Label { label }) => Some(*label),
             _ => None,
         });
         labels.collect()
     }
 
     fn open_loop(&mut self) -> Emitted {
-        let code = &self.program.code;
+        let code = self.code;
         let mut depth = 0;
         let end = (self.at..code.len()).find(|at| {
             match code[*at] {
-                Instruction::Loop => depth += 1,
-                Instruction::LoopExit => depth -= 1,
+                Some(Instruction::Loop) => depth += 1,
+                Some(Instruction::LoopExit) => depth -= 1,
                 _ => {}
             }
             depth == 0
         });
         let end = end.unwrap_or(code.len());
         for label in self.labels_before(end) {
-            let outside = code[..self.at]
-                .iter()
-                .any(|other| matches!(other, Instruction::ReturnTo { label: to } if *to == label));
+            let outside = code[..self.at].iter().any(
+                |other| matches!(other, Some(Instruction::ReturnTo { label: to }) if *to == label),
+            );
             if outside {
                 return self.refuse("the adjoint of a return inside a loop");
             }
         }
         // A range ends by itself; of another loop that is not known.
-        let counted = !matches!(code.get(self.at + 1), Some(Instruction::RangeTest { .. }));
+        let first = code[self.at + 1..].iter().flatten().next();
+        let counted = !matches!(first, Some(Instruction::RangeTest { .. }));
         self.ensure_active();
         let left_by_itself = self.unknown.is_some().then(|| self.w.variable(Kind::U32));
         let (head, next, merge, body) = (self.w.id(), self.w.id(), self.w.id(), self.w.id());
@@ -317,6 +327,50 @@ impl Emitter<'_> {
         let noted = self.w.value(Op::Load, Kind::U32, &[variable]);
         let cut = self.w.value(Op::INotEqual, Kind::Bool, &[noted, expected]);
         self.fault(cut);
+    }
+
+    /// A loop in which no cell is read or written: `test` says whether there is a further iteration.
+    pub(super) fn repeat(
+        &mut self,
+        test: impl FnOnce(&mut Self) -> Id,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let left_by_itself = self.unknown.is_some().then(|| self.w.variable(Kind::U32));
+        let [head, asks, inside, next, merge] = [0; 5].map(|_| self.w.id());
+        self.w.act(Op::Branch, &[head]);
+        self.w.label(head);
+        self.w.act(Op::LoopMerge, &[merge, next, 0]);
+        self.w.act(Op::Branch, &[asks]);
+        self.w.label(asks);
+        let more = test(self);
+        self.note_exit(left_by_itself, more);
+        self.w.act(Op::BranchConditional, &[more, inside, merge]);
+        self.w.label(inside);
+        body(self);
+        self.w.act(Op::Branch, &[next]);
+        self.w.label(next);
+        self.w.act(Op::Branch, &[head]);
+        self.w.label(merge);
+        self.check_exit(left_by_itself);
+    }
+
+    /// The body as often as `count`, a word, says.
+    pub(super) fn repeat_times(&mut self, count: Id, body: impl FnOnce(&mut Self)) {
+        let done = self.w.variable(Kind::U32);
+        let (zero, one) = (self.w.u32(0), self.w.u32(1));
+        self.w.act(Op::Store, &[done, zero]);
+        self.repeat(
+            |e| {
+                let now = e.w.value(Op::Load, Kind::U32, &[done]);
+                e.w.value(Op::ULessThan, Kind::Bool, &[now, count])
+            },
+            |e| {
+                body(e);
+                let now = e.w.value(Op::Load, Kind::U32, &[done]);
+                let next = e.w.value(Op::IAdd, Kind::U32, &[now, one]);
+                e.w.act(Op::Store, &[done, next]);
+            },
+        );
     }
 
     fn loop_number(&self, depth: u32) -> Emitted<u32> {

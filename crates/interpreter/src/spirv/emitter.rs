@@ -4,10 +4,11 @@
 //! loop forgets all of them. A thread with a fault goes on without touching memory: its loads give zero,
 //! its stores and atomic updates are left out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::SpirvTarget;
+use super::cells::Cells;
 use super::control::Open;
 use super::opcode::{Op, built_in, storage};
 use super::writer::{Id, Kind, WORKGROUP, Writer};
@@ -40,35 +41,28 @@ pub(super) struct Refusal {
 
 pub(super) type Emitted<T = ()> = Result<T, Refusal>;
 
-/// What a first pass over the program finds out.
-#[derive(Default)]
-pub(super) struct Survey {
-    /// Cells that are used, as 64-bit ones or not.
-    pub(super) used: HashSet<(u32, bool)>,
-    /// Constants that something is written to.
-    pub(super) overwritten: HashSet<u32>,
-}
-
 pub(super) struct Emitter<'p> {
     pub(super) module: &'p Module,
     pub(super) program: &'p Program,
     pub(super) w: Writer,
     /// Position of the instruction being written.
     pub(super) at: usize,
-    constants: HashMap<u32, (Scalar, u64)>,
-    variables: HashMap<(u32, bool), Id>,
-    known: HashMap<(u32, Kind), Id>,
-    before: &'p Survey,
-    pub(super) survey: Survey,
+    /// The program's instructions, each at its position, without those that change nothing.
+    pub(super) code: &'p [Option<Instruction>],
+    pub(super) cells: Cells,
+    /// Whether a constant turned out to be written to after it had been taken for one.
+    pub(super) found_a_changed_constant: bool,
     layouts: HashMap<TypeId, Rc<Layout>>,
     /// The address of the launch block.
     pub(super) block: Id,
     pub(super) thread: Id,
     dims: [Id; 4],
-    /// The words of each array parameter: buffer, first element, sizes, strides.
-    pub(super) arrays: HashMap<u16, Vec<Id>>,
-    /// The addresses of values and gradients of array parameters.
-    pub(super) bases: HashMap<u16, [Id; 2]>,
+    /// The first slot of each parameter in the block.
+    first_slots: Vec<u32>,
+    /// The words of the block that were loaded in front of all other code, by slot; 0 where not.
+    slot_values: Vec<Id>,
+    /// The addresses of values and gradients of array parameters, likewise.
+    bases: Vec<[Id; 2]>,
     /// Where the buffers' addresses begin in the block.
     pub(super) table: usize,
     /// Zero, or why the thread waits: see `control`.
@@ -78,7 +72,7 @@ pub(super) struct Emitter<'p> {
     pub(super) iterations: Id,
     /// Words of zero, one and one that no compiler knows, where loops may be cut.
     pub(super) unknown: Option<[Id; 3]>,
-    target: SpirvTarget,
+    pub(super) target: SpirvTarget,
     marks: Vec<Id>,
     pub(super) opened: Vec<Open>,
     /// Reasons for which the thread may wait here.
@@ -97,17 +91,15 @@ pub(super) fn kind(scalar: Scalar) -> Kind {
     }
 }
 
-fn bits_of(kind: Kind) -> Kind {
-    match kind {
-        Kind::F64 | Kind::U64 => Kind::U64,
-        _ => Kind::U32,
-    }
-}
-
-/// The cells that a launch fills, in the order of the block.
-pub(super) fn slots(module: &Module, program: &Program) -> Vec<(Cell, Scalar)> {
+/// The cells that a launch fills, in the order of the block; `begins` hears where each parameter does.
+pub(super) fn slots(
+    module: &Module,
+    program: &Program,
+    mut begins: impl FnMut(u32),
+) -> Vec<(Cell, Scalar)> {
     let mut slots = Vec::new();
     for parameter in &program.parameters {
+        begins(slots.len() as u32);
         let layout = Layout::of(module, parameter.ty);
         let leaves = layout.leaves.iter().enumerate();
         slots.extend(leaves.map(|(n, leaf)| (parameter.first.at(n), leaf.scalar)));
@@ -117,13 +109,15 @@ pub(super) fn slots(module: &Module, program: &Program) -> Vec<(Cell, Scalar)> {
 }
 
 impl<'p> Emitter<'p> {
+    /// An emission of `code`, which is `program`'s; `changed` are constants that it writes to.
     pub(super) fn new(
         module: &'p Module,
         program: &'p Program,
-        before: &'p Survey,
+        code: &'p [Option<Instruction>],
+        changed: &[u32],
         target: SpirvTarget,
     ) -> Self {
-        let mut w = Writer::new();
+        let mut w = Writer::new(code.len());
         let gone = w.variable(Kind::U32);
         let faulted = w.variable(Kind::U32);
         let noted = w.variable(Kind::U32);
@@ -131,27 +125,24 @@ impl<'p> Emitter<'p> {
         let marks = (program.marks.iter())
             .map(|_| w.variable(Kind::U32))
             .collect();
-        let constants = (program.constants.iter())
-            .map(|(cell, scalar, bits)| (cell.0, (*scalar, *bits)))
-            .collect();
-        let slots = slots(module, program).len();
+        let mut first_slots = Vec::with_capacity(program.parameters.len());
+        let slots = slots(module, program, |first| first_slots.push(first));
         Self {
             module,
             program,
             w,
             at: 0,
-            constants,
-            variables: HashMap::new(),
-            known: HashMap::new(),
-            before,
-            survey: Survey::default(),
+            code,
+            cells: Cells::new(program, &slots, changed),
+            found_a_changed_constant: false,
             layouts: HashMap::new(),
             block: 0,
             thread: 0,
             dims: [0; 4],
-            arrays: HashMap::new(),
-            bases: HashMap::new(),
-            table: 8 * (HEADER_WORDS + slots),
+            first_slots,
+            slot_values: vec![0; slots.len()],
+            bases: vec![[0; 2]; program.parameters.len()],
+            table: 8 * (HEADER_WORDS + slots.len()),
             gone,
             faulted,
             noted,
@@ -176,59 +167,33 @@ impl<'p> Emitter<'p> {
     /// Writes the whole program.
     pub(super) fn emit(&mut self) -> Emitted {
         self.begin();
-        let program = self.program;
-        for (at, instruction) in program.code.iter().enumerate() {
-            self.at = at;
-            self.instruction(instruction)?;
+        let code = self.code;
+        for (at, instruction) in code.iter().enumerate() {
+            if let Some(instruction) = instruction {
+                self.at = at;
+                self.instruction(instruction)?;
+            }
         }
         self.note_faults();
         self.close_branch();
+        self.clear_late();
         Ok(())
     }
 
-    /// The thread's number, the launch's values, and a branch around all threads that exist.
+    /// The thread's number, and a branch around all threads that exist.
     fn begin(&mut self) {
+        let in_front = self.w.code_in_front();
         let push = self.w.push_constant();
         let word = self.w.pointer(storage::PUSH_CONSTANT, Kind::U64);
         let zero = self.w.u32(0);
         let member = self.w.typed(Op::AccessChain, word, &[push, zero]);
         self.block = self.w.value(Op::Load, Kind::U64, &[member]);
         self.thread = self.thread_number();
-        for axis in 0..4 {
-            let size = self.word(DIM_WORD + axis);
-            self.dims[axis] = self.w.value(Op::UConvert, Kind::U32, &[size]);
-        }
         if self.target.cuts_loops {
             let words = [ZERO_WORD, ONE_WORDS[0], ONE_WORDS[1]].map(|n| self.word(n));
             self.unknown = Some(words.map(|word| self.w.value(Op::UConvert, Kind::U32, &[word])));
         }
-        let program = self.program;
-        for (cell, scalar, bits) in &program.constants {
-            if self.before.overwritten.contains(&cell.0) {
-                self.constants.remove(&cell.0);
-                let value = self.w.constant(bits_of(kind(*scalar)), *bits);
-                self.write(*cell, bits_of(kind(*scalar)), value);
-            }
-        }
-        let slots = slots(self.module, program);
-        let mut values = HashMap::new();
-        for (n, (cell, scalar)) in slots.into_iter().enumerate() {
-            let wide = self.word(HEADER_WORDS + n);
-            let value = if is_wide(scalar) {
-                wide
-            } else {
-                self.w.value(Op::UConvert, Kind::U32, &[wide])
-            };
-            values.insert(cell.0, value);
-            if self.before.used.contains(&(cell.0, is_wide(scalar))) {
-                self.write(cell, bits_of(kind(scalar)), value);
-            }
-        }
-        for (n, parameter) in program.parameters.iter().enumerate() {
-            if self.module.types.array_parts(parameter.ty).is_some() {
-                self.bind_array(n as u16, parameter.first, &values);
-            }
-        }
+        self.w.code_goes_on(in_front);
         let threads = self.word(THREADS_WORD);
         let threads = self.w.value(Op::UConvert, Kind::U32, &[threads]);
         let exists = self
@@ -237,19 +202,44 @@ impl<'p> Emitter<'p> {
         self.open_branch(exists);
     }
 
-    fn bind_array(&mut self, param: u16, first: Cell, values: &HashMap<u32, Id>) {
-        let words: Vec<Id> = (0..crate::layout::ARRAY_LEAVES)
-            .map(|n| values[&first.at(n).0])
-            .collect();
+    /// What a slot of the block holds, loaded in front of all other code.
+    pub(super) fn slot_value(&mut self, slot: usize, wide: bool) -> Id {
+        if self.slot_values[slot] != 0 {
+            return self.slot_values[slot];
+        }
+        let in_front = self.w.code_in_front();
+        let mut value = self.word(HEADER_WORDS + slot);
+        if !wide {
+            value = self.w.value(Op::UConvert, Kind::U32, &[value]);
+        }
+        self.w.code_goes_on(in_front);
+        self.slot_values[slot] = value;
+        value
+    }
+
+    /// A word of an array parameter: buffer, first element, sizes, strides.
+    pub(super) fn array_word(&mut self, param: u16, n: usize) -> Id {
+        let first = self.first_slots[usize::from(param)] as usize;
+        self.slot_value(first + n, false)
+    }
+
+    /// The address of an array parameter's values (space 0) or gradients (1).
+    pub(super) fn base(&mut self, param: u16, space: usize) -> Id {
+        let known = self.bases[usize::from(param)][space];
+        if known != 0 {
+            return known;
+        }
+        let in_front = self.w.code_in_front();
+        let buffer = self.array_word(param, 0);
         // An array that was not given has the buffer -1; its accesses are faults.
         let zero = self.w.u32(0);
-        let given = self
-            .w
-            .value(Op::SGreaterThanEqual, Kind::Bool, &[words[0], zero]);
-        let buffer = self.select(Kind::U32, given, words[0], zero);
-        let bases = [0, 1].map(|space| self.buffer_address(buffer, space));
-        self.arrays.insert(param, words);
-        self.bases.insert(param, bases);
+        let operands = [buffer, zero];
+        let given = (self.w).value(Op::SGreaterThanEqual, Kind::Bool, &operands);
+        let buffer = self.select(Kind::U32, given, buffer, zero);
+        let base = self.buffer_address(buffer, space as u64);
+        self.w.code_goes_on(in_front);
+        self.bases[usize::from(param)][space] = base;
+        base
     }
 
     fn thread_number(&mut self) -> Id {
@@ -304,79 +294,15 @@ impl<'p> Emitter<'p> {
         Rc::clone(self.layouts.entry(ty).or_insert_with(made))
     }
 
-    pub(super) fn dim(&self, axis: usize) -> Id {
+    /// The launch grid's size along an axis.
+    pub(super) fn dim(&mut self, axis: usize) -> Id {
+        if self.dims[axis] == 0 {
+            let in_front = self.w.code_in_front();
+            let size = self.word(DIM_WORD + axis);
+            self.dims[axis] = self.w.value(Op::UConvert, Kind::U32, &[size]);
+            self.w.code_goes_on(in_front);
+        }
         self.dims[axis]
-    }
-
-    fn variable(&mut self, cell: Cell, wide: bool) -> Id {
-        self.survey.used.insert((cell.0, wide));
-        if let Some(id) = self.variables.get(&(cell.0, wide)) {
-            return *id;
-        }
-        let id = self.w.variable(if wide { Kind::U64 } else { Kind::U32 });
-        self.variables.insert((cell.0, wide), id);
-        id
-    }
-
-    /// A cell's value.
-    pub(super) fn read(&mut self, cell: Cell, kind: Kind) -> Id {
-        if let Some((_, bits)) = self.constants.get(&cell.0) {
-            return self.w.constant(kind, *bits);
-        }
-        if let Some(id) = self.known.get(&(cell.0, kind)) {
-            return *id;
-        }
-        let bits = bits_of(kind);
-        let raw = match self.known.get(&(cell.0, bits)) {
-            Some(id) => *id,
-            None => {
-                let variable = self.variable(cell, bits == Kind::U64);
-                let id = self.w.value(Op::Load, bits, &[variable]);
-                self.known.insert((cell.0, bits), id);
-                id
-            }
-        };
-        let id = self.convert_bits(kind, raw);
-        self.known.insert((cell.0, kind), id);
-        id
-    }
-
-    /// A cell's value of a scalar type.
-    pub(super) fn get(&mut self, cell: Cell, scalar: Scalar) -> Id {
-        self.read(cell, kind(scalar))
-    }
-
-    pub(super) fn write(&mut self, cell: Cell, kind: Kind, value: Id) {
-        if self.constants.contains_key(&cell.0) {
-            self.survey.overwritten.insert(cell.0);
-        }
-        let bits = bits_of(kind);
-        let raw = self.bits(kind, value);
-        let variable = self.variable(cell, bits == Kind::U64);
-        self.w.act(Op::Store, &[variable, raw]);
-        for other in [Kind::F32, Kind::F64] {
-            if bits_of(other) == bits {
-                self.known.remove(&(cell.0, other));
-            }
-        }
-        self.known.insert((cell.0, bits), raw);
-        self.known.insert((cell.0, kind), value);
-    }
-
-    pub(super) fn put(&mut self, cell: Cell, scalar: Scalar, value: Id) {
-        self.write(cell, kind(scalar), value);
-    }
-
-    /// What was known no longer dominates what follows.
-    pub(super) fn forget(&mut self) {
-        self.known.clear();
-    }
-
-    fn convert_bits(&mut self, kind: Kind, raw: Id) -> Id {
-        match kind {
-            Kind::F32 | Kind::F64 => self.w.value(Op::Bitcast, kind, &[raw]),
-            _ => raw,
-        }
     }
 
     /// A value's bits.
@@ -385,19 +311,6 @@ impl<'p> Emitter<'p> {
             Kind::F32 => self.w.value(Op::Bitcast, Kind::U32, &[value]),
             Kind::F64 => self.w.value(Op::Bitcast, Kind::U64, &[value]),
             _ => value,
-        }
-    }
-
-    pub(super) fn zero(&mut self, first: Cell, count: u32) {
-        let before = self.before;
-        for cell in first.0..first.0 + count {
-            for wide in [false, true] {
-                if before.used.contains(&(cell, wide)) {
-                    let bits = if wide { Kind::U64 } else { Kind::U32 };
-                    let zero = self.w.constant(bits, 0);
-                    self.write(Cell(cell), bits, zero);
-                }
-            }
         }
     }
 
@@ -477,10 +390,7 @@ impl<'p> Emitter<'p> {
         let what = match instruction {
             Instruction::Print { .. } if self.target.silent => return Ok(()),
             Instruction::Print { .. } => "printing",
-            Instruction::Factor { .. } => "factorisations of matrices (`svd3`, `qr3`, `eig3`)",
-            Instruction::Noise { .. } => "noise",
             Instruction::Ask { .. } => "hash grids and meshes",
-            Instruction::Poisson { .. } => "`poisson`",
             Instruction::Dense { .. } => "matrices in arrays (`dense_gemm` and its like)",
             _ => "this operation",
         };

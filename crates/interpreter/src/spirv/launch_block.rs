@@ -1,12 +1,13 @@
 //! What a launch gives a kernel: one block of 64-bit words, and the arrays of its arguments.
 //!
-//! The block: a zero, the address of two status words, the number of threads, the grid, two ones, the number of arrays, the value of each
-//! scalar parameter and the description of each array, then two addresses for each buffer.
+//! The block: a zero, the address of two status words, the number of threads, the grid, two ones, the number
+//! of arrays, the value of each scalar parameter and the description of each array, then two addresses for
+//! each buffer.
 
 use super::emitter::{
     DIM_WORD, FIRST_OWN_WORD, HEADER_WORDS, ONE_WORDS, STATUS_WORD, THREADS_WORD, slots,
 };
-use crate::argument::{Argument, ArgumentError, ArrayArgument};
+use crate::argument::{Argument, ArgumentError, ArrayArgument, Bytes, OnDevice};
 use crate::launch::Interpreter;
 use std::collections::HashMap;
 use warpsmith_core::Finding;
@@ -40,6 +41,26 @@ impl LaunchBlock {
         dim: &[usize],
         arguments: &[Argument],
     ) -> Result<Self, ArgumentError> {
+        Self::lay_out(interpreter, dim, arguments)
+    }
+
+    /// As [`LaunchBlock::new`], of arrays that lie on the device already.
+    ///
+    /// # Errors
+    /// Arguments or a grid that do not fit the kernel.
+    pub fn of_device_arrays(
+        interpreter: &Interpreter<'_>,
+        dim: &[usize],
+        arguments: &[Argument<OnDevice>],
+    ) -> Result<Self, ArgumentError> {
+        Self::lay_out(interpreter, dim, arguments)
+    }
+
+    fn lay_out<M: Bytes>(
+        interpreter: &Interpreter<'_>,
+        dim: &[usize],
+        arguments: &[Argument<M>],
+    ) -> Result<Self, ArgumentError> {
         let (module, program) = interpreter.parts();
         let (threads, bindings) = interpreter.bindings(dim, arguments)?;
         let mut words = vec![0; HEADER_WORDS];
@@ -55,7 +76,7 @@ impl LaunchBlock {
             .into_iter()
             .map(|(cell, _, bits)| (cell.0, bits))
             .collect();
-        for (cell, _) in slots(module, program) {
+        for (cell, _) in slots(module, program, |_| ()) {
             words.push(values.get(&cell.0).copied().unwrap_or(0));
         }
         Ok(Self {

@@ -25,43 +25,43 @@ const LARGEST_ANGLE: f64 = 1_073_741_824.0;
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 
 impl Emitter<'_> {
-    fn sum(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn sum(&mut self, a: Id, b: Id) -> Id {
         self.w.value(Op::FAdd, D, &[a, b])
     }
 
-    fn less(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn less(&mut self, a: Id, b: Id) -> Id {
         self.w.value(Op::FSub, D, &[a, b])
     }
 
-    fn times(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn times(&mut self, a: Id, b: Id) -> Id {
         self.w.value(Op::FMul, D, &[a, b])
     }
 
-    fn over(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn over(&mut self, a: Id, b: Id) -> Id {
         self.w.value(Op::FDiv, D, &[a, b])
     }
 
-    fn scaled(&mut self, a: Id, by: f64) -> Id {
+    pub(super) fn scaled(&mut self, a: Id, by: f64) -> Id {
         let by = self.w.f64(by);
         self.times(a, by)
     }
 
-    fn raised(&mut self, a: Id, by: f64) -> Id {
+    pub(super) fn raised(&mut self, a: Id, by: f64) -> Id {
         let by = self.w.f64(by);
         self.sum(a, by)
     }
 
-    fn ask(&mut self, op: Op, a: Id, b: f64) -> Id {
+    pub(super) fn ask(&mut self, op: Op, a: Id, b: f64) -> Id {
         let b = self.w.f64(b);
         self.w.value(op, Kind::Bool, &[a, b])
     }
 
-    fn choose(&mut self, cond: Id, a: Id, b: Id) -> Id {
+    pub(super) fn choose(&mut self, cond: Id, a: Id, b: Id) -> Id {
         self.select(D, cond, a, b)
     }
 
     /// A polynomial, its highest coefficient first.
-    fn polynomial(&mut self, x: Id, coefficients: &[f64]) -> Id {
+    pub(super) fn polynomial(&mut self, x: Id, coefficients: &[f64]) -> Id {
         let mut value = self.w.f64(coefficients[0]);
         for coefficient in &coefficients[1..] {
             let product = self.times(value, x);
@@ -73,13 +73,7 @@ impl Emitter<'_> {
     /// 2 to a whole power that a double holds, given as a double.
     fn power_of_two(&mut self, exponent: Id) -> Id {
         let whole = self.w.value(Op::ConvertFToS, Kind::U64, &[exponent]);
-        let bias = self.w.u64(1023);
-        let biased = self.w.value(Op::IAdd, Kind::U64, &[whole, bias]);
-        let places = self.w.u64(52);
-        let bits = self
-            .w
-            .value(Op::ShiftLeftLogical, Kind::U64, &[biased, places]);
-        self.w.value(Op::Bitcast, D, &[bits])
+        self.power_of_two_bits(whole)
     }
 
     pub(super) fn exponential(&mut self, x: Id) -> Id {
@@ -422,63 +416,104 @@ impl Emitter<'_> {
         let (wide_a, wide_b) = (self.widened(a), self.widened(b));
         let (size, by) = (self.absolute(D, wide_a), self.absolute(D, wide_b));
         let rest = self.w.variable(D);
-        let left_by_itself = self.unknown.is_some().then(|| self.w.variable(Kind::U32));
-        let finite = self.classify(Class::Finite, D, size);
-        let positive = self.ask(Op::FOrdGreaterThan, by, 0.0);
-        let divides = self
-            .w
-            .value(Op::LogicalAnd, Kind::Bool, &[finite, positive]);
-        let nan = self.w.f64(f64::NAN);
-        let start = self.choose(divides, size, nan);
+        let start = self.divisible(size, by);
         self.w.act(Op::Store, &[rest, start]);
-        let [head, test, body, next, merge] = [0; 5].map(|_| self.w.id());
-        self.w.act(Op::Branch, &[head]);
-        self.w.label(head);
-        self.w.act(Op::LoopMerge, &[merge, next, 0]);
-        self.w.act(Op::Branch, &[test]);
-        self.w.label(test);
-        let now = self.w.value(Op::Load, D, &[rest]);
-        let more = self
-            .w
-            .value(Op::FOrdGreaterThanEqual, Kind::Bool, &[now, by]);
-        self.note_exit(left_by_itself, more);
-        self.w.act(Op::BranchConditional, &[more, body, merge]);
-        self.w.label(body);
-        let ratio = self.over(now, by);
-        let bits = self.bits(D, ratio);
-        let places = self.w.u64(52);
-        let exponent = self
-            .w
-            .value(Op::ShiftRightLogical, Kind::U64, &[bits, places]);
-        let most = self.w.u64(1023 + 27);
-        let high = self
-            .w
-            .value(Op::UGreaterThan, Kind::Bool, &[exponent, most]);
-        let excess = self.w.value(Op::ISub, Kind::U64, &[exponent, most]);
-        let none = self.w.u64(0);
-        let excess = self.select(Kind::U64, high, excess, none);
-        let bias = self.w.u64(1023);
-        let scale = self.w.value(Op::IAdd, Kind::U64, &[excess, bias]);
-        let scale = self
-            .w
-            .value(Op::ShiftLeftLogical, Kind::U64, &[scale, places]);
-        let scale = self.w.value(Op::Bitcast, D, &[scale]);
-        let divisor = self.times(by, scale);
-        let quotient = self.over(now, divisor);
-        let quotient = self.w.extended(glsl::FLOOR, D, quotient);
-        let product = self.times(quotient, divisor);
-        let left = self.less(now, product);
-        let negative = self.ask(Op::FOrdLessThan, left, 0.0);
-        let raised = self.sum(left, divisor);
-        let left = self.choose(negative, raised, left);
-        self.w.act(Op::Store, &[rest, left]);
-        self.w.act(Op::Branch, &[next]);
-        self.w.label(next);
-        self.w.act(Op::Branch, &[head]);
-        self.w.label(merge);
-        self.check_exit(left_by_itself);
+        self.repeat(
+            |e| {
+                let now = e.w.value(Op::Load, D, &[rest]);
+                (e.w).value(Op::FOrdGreaterThanEqual, Kind::Bool, &[now, by])
+            },
+            |e| {
+                let now = e.w.value(Op::Load, D, &[rest]);
+                let ratio = e.over(now, by);
+                let bits = e.bits(D, ratio);
+                let places = e.w.u64(52);
+                let operands = [bits, places];
+                let exponent = e.w.value(Op::ShiftRightLogical, Kind::U64, &operands);
+                let most = e.w.u64(1023 + 27);
+                let high = e.w.value(Op::UGreaterThan, Kind::Bool, &[exponent, most]);
+                let excess = e.w.value(Op::ISub, Kind::U64, &[exponent, most]);
+                let none = e.w.u64(0);
+                let excess = e.select(Kind::U64, high, excess, none);
+                let scale = e.power_of_two_bits(excess);
+                let divisor = e.times(by, scale);
+                let quotient = e.over(now, divisor);
+                let quotient = e.w.extended(glsl::FLOOR, D, quotient);
+                let product = e.times(quotient, divisor);
+                let left = e.less(now, product);
+                let negative = e.ask(Op::FOrdLessThan, left, 0.0);
+                let raised = e.sum(left, divisor);
+                let left = e.choose(negative, raised, left);
+                e.w.act(Op::Store, &[rest, left]);
+            },
+        );
         let left = self.w.value(Op::Load, D, &[rest]);
         let left = self.copy_sign(D, left, wide_a);
         self.narrowed(left)
+    }
+
+    /// As [`Emitter::remainder`], of doubles: bit by bit of the quotient, each difference exact.
+    pub(super) fn wide_remainder(&mut self, a: Id, b: Id) -> Id {
+        let (size, by) = (self.absolute(D, a), self.absolute(D, b));
+        let rest = self.w.variable(D);
+        let start = self.divisible(size, by);
+        self.w.act(Op::Store, &[rest, start]);
+        let least = self.exponent(by);
+        self.repeat(
+            |e| {
+                let now = e.w.value(Op::Load, D, &[rest]);
+                (e.w).value(Op::FOrdGreaterThanEqual, Kind::Bool, &[now, by])
+            },
+            |e| {
+                let now = e.w.value(Op::Load, D, &[rest]);
+                let places = e.exponent(now);
+                let places = e.w.value(Op::ISub, Kind::U64, &[places, least]);
+                // In two steps: a power beyond 1023 is no double.
+                let one = e.w.u64(1);
+                let first = (e.w).value(Op::ShiftRightArithmetic, Kind::U64, &[places, one]);
+                let second = e.w.value(Op::ISub, Kind::U64, &[places, first]);
+                let [first, second] = [first, second].map(|n| e.power_of_two_bits(n));
+                let multiple = e.times(by, first);
+                let multiple = e.times(multiple, second);
+                let above = (e.w).value(Op::FOrdGreaterThan, Kind::Bool, &[multiple, now]);
+                let half = e.scaled(multiple, 0.5);
+                let multiple = e.choose(above, half, multiple);
+                let left = e.less(now, multiple);
+                e.w.act(Op::Store, &[rest, left]);
+            },
+        );
+        let left = self.w.value(Op::Load, D, &[rest]);
+        // What is smaller than an infinite divisor is its own rest, and so is zero.
+        self.copy_sign(D, left, a)
+    }
+
+    /// `size` where it can be divided by `by`, else no number.
+    fn divisible(&mut self, size: Id, by: Id) -> Id {
+        let finite = self.classify(Class::Finite, D, size);
+        let positive = self.ask(Op::FOrdGreaterThan, by, 0.0);
+        let divides = (self.w).value(Op::LogicalAnd, Kind::Bool, &[finite, positive]);
+        let nan = self.w.f64(f64::NAN);
+        self.choose(divides, size, nan)
+    }
+
+    /// The exponent of a positive number as a word with a sign, of one below the normal ones too.
+    fn exponent(&mut self, x: Id) -> Id {
+        let small = self.ask(Op::FOrdLessThan, x, f64::MIN_POSITIVE);
+        let lifted = self.scaled(x, 18_014_398_509_481_984.0);
+        let x = self.choose(small, lifted, x);
+        let bits = self.bits(D, x);
+        let places = self.w.u64(52);
+        let exponent = (self.w).value(Op::ShiftRightLogical, Kind::U64, &[bits, places]);
+        let (up, zero) = (self.w.u64(54), self.w.u64(0));
+        let lifted = self.select(Kind::U64, small, up, zero);
+        self.w.value(Op::ISub, Kind::U64, &[exponent, lifted])
+    }
+
+    /// 2 to a whole power, given as a word with a sign.
+    fn power_of_two_bits(&mut self, exponent: Id) -> Id {
+        let (bias, places) = (self.w.u64(1023), self.w.u64(52));
+        let biased = self.w.value(Op::IAdd, Kind::U64, &[exponent, bias]);
+        let bits = (self.w).value(Op::ShiftLeftLogical, Kind::U64, &[biased, places]);
+        self.w.value(Op::Bitcast, D, &[bits])
     }
 }

@@ -41,9 +41,9 @@ impl Emitter<'_> {
                 indices,
                 dst,
             } => {
-                let words = self.arrays[&param].clone();
                 let zero = self.w.u32(0);
-                let element = self.element(&words, zero, rank, indices);
+                let word = |emitter: &mut Self, n: usize| emitter.array_word(param, n);
+                let element = self.element(word, zero, rank, indices);
                 self.write(dst, Kind::U32, element);
             }
             Instruction::Address {
@@ -53,12 +53,12 @@ impl Emitter<'_> {
                 dst,
                 buffer,
             } => {
-                let words: Vec<Id> = (0..crate::layout::ARRAY_LEAVES)
-                    .map(|n| self.read(array.at(n), Kind::U32))
-                    .collect();
-                let element = self.element(&words, words[1], rank, indices);
+                let word = |emitter: &mut Self, n: usize| emitter.read(array.at(n), Kind::U32);
+                let first = word(self, 1);
+                let element = self.element(word, first, rank, indices);
+                let given = word(self, 0);
                 self.write(dst, Kind::U32, element);
-                self.write(buffer, Kind::U32, words[0]);
+                self.write(buffer, Kind::U32, given);
             }
             Instruction::ViewIndex { array, axis, index } => {
                 self.view_index(array, usize::from(axis), index);
@@ -150,29 +150,44 @@ impl Emitter<'_> {
 
     /// An index counted from the end if it is negative; out of range is a fault.
     fn checked(&mut self, index: Id, size: Id) -> Id {
-        let zero = self.w.u32(0);
-        let negative = self.w.value(Op::SLessThan, Kind::Bool, &[index, zero]);
-        let from_end = self.w.value(Op::IAdd, Kind::U32, &[index, size]);
-        let index = self.select(Kind::U32, negative, from_end, index);
-        let outside = self
-            .w
-            .value(Op::UGreaterThanEqual, Kind::Bool, &[index, size]);
+        let (index, outside) = self.counted(index, size);
         self.fault(outside);
         index
     }
 
-    fn element(&mut self, words: &[Id], first: Id, rank: u8, indices: [Cell; 4]) -> Id {
+    /// An index counted from the end if it is negative, and whether it is out of range.
+    fn counted(&mut self, index: Id, size: Id) -> (Id, Id) {
         let zero = self.w.u32(0);
-        let absent = self.w.value(Op::SLessThan, Kind::Bool, &[words[0], zero]);
-        self.fault(absent);
+        let negative = self.w.value(Op::SLessThan, Kind::Bool, &[index, zero]);
+        let from_end = self.w.value(Op::IAdd, Kind::U32, &[index, size]);
+        let index = self.select(Kind::U32, negative, from_end, index);
+        let operands = [index, size];
+        let outside = (self.w).value(Op::UGreaterThanEqual, Kind::Bool, &operands);
+        (index, outside)
+    }
+
+    /// The element that indices name, of an array whose words `word` gives; out of range is a fault.
+    fn element(
+        &mut self,
+        word: impl Fn(&mut Self, usize) -> Id,
+        first: Id,
+        rank: u8,
+        indices: [Cell; 4],
+    ) -> Id {
+        let zero = self.w.u32(0);
+        let buffer = word(self, 0);
+        let mut wrong = self.w.value(Op::SLessThan, Kind::Bool, &[buffer, zero]);
         let mut element = first;
         for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
             let index = self.read(*index, Kind::U32);
-            let index = self.checked(index, words[ARRAY_SHAPE + axis]);
-            let stride = words[ARRAY_STRIDES + axis];
+            let size = word(self, ARRAY_SHAPE + axis);
+            let (index, outside) = self.counted(index, size);
+            wrong = self.w.value(Op::LogicalOr, Kind::Bool, &[wrong, outside]);
+            let stride = word(self, ARRAY_STRIDES + axis);
             let step = self.w.value(Op::IMul, Kind::U32, &[index, stride]);
             element = self.w.value(Op::IAdd, Kind::U32, &[element, step]);
         }
+        self.fault(wrong);
         element
     }
 
@@ -266,7 +281,7 @@ impl Emitter<'_> {
         let alive = self.alive();
         let zero = self.w.u32(0);
         let base = match at.buffer {
-            BufferAt::Param(param) => self.bases[&param][space],
+            BufferAt::Param(param) => self.base(param, space),
             BufferAt::Cell(cell) => {
                 let buffer = self.read(cell, Kind::U32);
                 let buffer = self.select(Kind::U32, alive, buffer, zero);

@@ -7,14 +7,21 @@
 //! The kernel has one push constant, the address of the launch block that [`LaunchBlock`] makes.
 
 mod atomic;
+mod cells;
 mod control;
 mod conversion;
 mod emitter;
+mod error_function;
+mod factor;
 mod launch_block;
 mod mathematics;
 mod memory;
+mod metal;
+mod noise;
 mod opcode;
 mod own_array;
+mod poisson;
+mod reinterpret;
 mod scalar;
 mod search;
 mod writer;
@@ -22,8 +29,9 @@ mod writer;
 pub use launch_block::{BufferAddresses, LaunchBlock};
 
 use crate::findings::at_line;
+use crate::native::simplify;
 use crate::plan::Program;
-use emitter::{Emitter, Refusal, Survey};
+use emitter::{Emitter, Refusal};
 use opcode::{capability, execution_mode};
 use warpsmith_core::{Finding, Severity};
 use warpsmith_ir::Module;
@@ -52,6 +60,9 @@ pub struct SpirvTarget {
     pub cuts_loops: bool,
     /// Whether `print` and `printf` are left out; they are refused otherwise.
     pub silent: bool,
+    /// Whether 64-bit floats are missing. Quotients, roots and functions of 32-bit ones are then the
+    /// device's own, within its bounds, and what needs 64-bit floats is refused.
+    pub no_float64: bool,
 }
 
 /// What a kernel needs of a device, beyond 64-bit integers and buffers by address.
@@ -86,6 +97,27 @@ impl Spirv {
     }
 }
 
+/// A kernel in one direction as text for Metal, which has no 64-bit floats.
+pub(crate) fn write_metal(module: &Module, program: &Program) -> Result<String, Vec<Finding>> {
+    let target = SpirvTarget {
+        no_float64: true,
+        ..SpirvTarget::default()
+    };
+    let refused = |mut findings: Vec<Finding>| {
+        for finding in &mut findings {
+            finding.message = finding.message.replace("Vulkan kernels", "Metal kernels");
+        }
+        findings
+    };
+    let spirv = write(module, program, target).map_err(refused)?;
+    if spirv.needs.int64_atomics {
+        let message = "Metal kernels do not support atomic operations on 64-bit words";
+        return Err(vec![Finding::new("K103", Severity::Error, message)]);
+    }
+    let name = module.names.get(module.kernel.native);
+    Ok(metal::translate(name, &spirv.words))
+}
+
 /// Writes a program.
 pub(crate) fn write(
     module: &Module,
@@ -103,14 +135,20 @@ pub(crate) fn write(
         let what = format!("kernels of more than {LONGEST_PROGRAM} operations");
         return Err(refuse(Refusal { what, at: 0 }));
     }
-    // Which cells are used, and in which width, shows when all is written: once for that, and again.
-    let nothing = Survey::default();
-    let mut first = Emitter::new(module, program, &nothing, target);
-    first.emit().map_err(refuse)?;
-    let survey = first.survey;
-    let mut emitter = Emitter::new(module, program, &survey, target);
+    let code = simplify(program);
+    let mut emitter = Emitter::new(module, program, &code, &[], target);
     emitter.emit().map_err(refuse)?;
+    if emitter.found_a_changed_constant {
+        // What was written before may have been in a loop with the change.
+        let changed = std::mem::take(&mut emitter.cells.changed);
+        emitter = Emitter::new(module, program, &code, &changed, target);
+        emitter.emit().map_err(refuse)?;
+    }
     let mut w = emitter.w;
+    if target.no_float64 && w.requires(capability::FLOAT64) {
+        let what = "64-bit floats, which the device does not have".to_owned();
+        return Err(refuse(Refusal { what, at: 0 }));
+    }
     for width in w.float_widths() {
         let control = target.floats[usize::from(width == 64)];
         let modes = [

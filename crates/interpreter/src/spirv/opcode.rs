@@ -51,6 +51,7 @@ pub(super) enum Op {
     FDiv = 136,
     UMod = 137,
     SRem = 138,
+    FRem = 140,
     LogicalOr = 166,
     LogicalAnd = 167,
     LogicalNot = 168,
@@ -144,11 +145,26 @@ pub(super) mod built_in {
     pub(in super::super) const LOCAL_INVOCATION_INDEX: u32 = 29;
 }
 
-/// GLSL's functions that are exact everywhere, and the square root of a double.
+/// GLSL's functions: those that are exact everywhere, the square root of a double, and, for devices without
+/// doubles, those that are not exact.
 pub(super) mod glsl {
     pub(in super::super) const ROUND_EVEN: u32 = 2;
     pub(in super::super) const TRUNC: u32 = 3;
     pub(in super::super) const FLOOR: u32 = 8;
     pub(in super::super) const CEIL: u32 = 9;
+    pub(in super::super) const SIN: u32 = 13;
+    pub(in super::super) const COS: u32 = 14;
+    pub(in super::super) const TAN: u32 = 15;
+    pub(in super::super) const ASIN: u32 = 16;
+    pub(in super::super) const ACOS: u32 = 17;
+    pub(in super::super) const ATAN: u32 = 18;
+    pub(in super::super) const SINH: u32 = 19;
+    pub(in super::super) const COSH: u32 = 20;
+    pub(in super::super) const TANH: u32 = 21;
+    pub(in super::super) const ATAN2: u32 = 25;
+    pub(in super::super) const POW: u32 = 26;
+    pub(in super::super) const EXP: u32 = 27;
+    pub(in super::super) const LOG: u32 = 28;
+    pub(in super::super) const LOG2: u32 = 30;
     pub(in super::super) const SQRT: u32 = 31;
 }

@@ -4,7 +4,7 @@
 //! others: quotients and roots are therefore made in `float64` and rounded once more, which gives the
 //! nearest `float32` (53 bits are more than twice 24 and two).
 
-use super::emitter::{Emitted, Emitter, kind};
+use super::emitter::{Emitted, Emitter, ZERO_WORD, kind};
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
 use crate::instruction::{Binary, Class, Instruction, Unary};
@@ -24,7 +24,11 @@ impl Emitter<'_> {
     pub(super) fn scalar(&mut self, instruction: &Instruction) -> Emitted<bool> {
         match *instruction {
             Instruction::Binary { op, ty, dst, a, b } => {
-                let (a, b) = (self.get(a, ty), self.get(b, ty));
+                let a = self.get(a, ty);
+                let b = match op {
+                    Binary::Div | Binary::FloorDiv if ty.is_float() => self.divisor(b, ty),
+                    _ => self.get(b, ty),
+                };
                 let value = self.binary(op, ty, a, b)?;
                 self.put(dst, ty, value);
             }
@@ -120,7 +124,21 @@ impl Emitter<'_> {
                 self.check_mark(variable, Some(chosen));
             }
             Instruction::Expect { cond, stops, .. } => self.expect(cond, stops),
-            Instruction::Reinterpret { entry, dst, src } => self.reinterpret(entry, dst, src)?,
+            Instruction::Reinterpret { entry, dst, src } => self.reinterpret(entry, dst, src),
+            Instruction::Factor {
+                kind,
+                ty,
+                dst,
+                src,
+                backward,
+            } => self.factor(kind, ty, (dst, src), backward),
+            Instruction::Noise {
+                noise,
+                dst,
+                src,
+                backward,
+            } => self.noise(noise, dst, src, backward),
+            Instruction::Poisson { dst, state, rate } => self.poisson(dst, state, rate),
             _ => return Ok(false),
         }
         Ok(true)
@@ -214,37 +232,6 @@ impl Emitter<'_> {
             let word = self.w.value(Op::UConvert, Kind::U32, &[value]);
             self.write(range.at(n), Kind::U32, word);
         }
-    }
-
-    fn reinterpret(&mut self, entry: u32, dst: Cell, src: Cell) -> Emitted {
-        let program = self.program;
-        let (from, to) = &program.reinterpreted[entry as usize];
-        let width = |scalar: Scalar| match scalar {
-            Scalar::F32 | Scalar::I32 | Scalar::U32 => 4,
-            Scalar::F64 | Scalar::I64 | Scalar::U64 => 8,
-            _ => 0,
-        };
-        let mut values = Vec::new();
-        for leaf in &to.leaves {
-            let same = from.leaves.iter().position(|other| {
-                other.byte == leaf.byte
-                    && width(leaf.scalar) != 0
-                    && width(other.scalar) == width(leaf.scalar)
-            });
-            let Some(n) = same else {
-                return self.refuse("`cast` between types of other widths");
-            };
-            let bits = if is_wide(leaf.scalar) {
-                Kind::U64
-            } else {
-                Kind::U32
-            };
-            values.push((bits, self.read(src.at(n), bits)));
-        }
-        for (n, (bits, value)) in values.into_iter().enumerate() {
-            self.write(dst.at(n), bits, value);
-        }
-        Ok(())
     }
 
     pub(super) fn constant_of(&mut self, k: Kind, value: f64) -> Id {
@@ -434,8 +421,25 @@ impl Emitter<'_> {
         self.w.value(Op::FConvert, Kind::F32, &[a])
     }
 
-    fn quotient(&mut self, k: Kind, a: Id, b: Id) -> Id {
-        if k == Kind::F64 {
+    /// A divisor. A zero that the driver knows of would let it leave the quotient undefined.
+    fn divisor(&mut self, cell: Cell, ty: Scalar) -> Id {
+        let k = kind(ty);
+        let (ints, magnitude, _) = Self::float_bits(k);
+        let Some(bits) = (self.cells.constant(cell)).filter(|bits| bits & magnitude == 0) else {
+            return self.get(cell, ty);
+        };
+        let zero = self.word(ZERO_WORD);
+        let zero = match k {
+            Kind::F64 => zero,
+            _ => self.w.value(Op::UConvert, ints, &[zero]),
+        };
+        let sign = self.w.constant(ints, bits);
+        let bits = self.w.value(Op::BitwiseOr, ints, &[zero, sign]);
+        self.w.value(Op::Bitcast, k, &[bits])
+    }
+
+    pub(super) fn quotient(&mut self, k: Kind, a: Id, b: Id) -> Id {
+        if k == Kind::F64 || self.target.no_float64 {
             return self.w.value(Op::FDiv, k, &[a, b]);
         }
         let (a, b) = (self.widened(a), self.widened(b));
@@ -458,6 +462,14 @@ impl Emitter<'_> {
 
     fn float_binary(&mut self, op: Binary, ty: Scalar, a: Id, b: Id) -> Emitted<Id> {
         let k = kind(ty);
+        if self.target.no_float64 && k == Kind::F32 {
+            match op {
+                Binary::Mod => return Ok(self.w.value(Op::FRem, k, &[a, b])),
+                Binary::Pow => return Ok(self.w.extended_pair(glsl::POW, k, a, b)),
+                Binary::Atan2 => return Ok(self.w.extended_pair(glsl::ATAN2, k, a, b)),
+                _ => {}
+            }
+        }
         Ok(match op {
             Binary::Add => self.w.value(Op::FAdd, k, &[a, b]),
             Binary::Sub => self.w.value(Op::FSub, k, &[a, b]),
@@ -470,7 +482,7 @@ impl Emitter<'_> {
             Binary::Min | Binary::Max => self.extreme(op, k, a, b),
             Binary::CopySign => self.copy_sign(k, a, b),
             Binary::Mod if k == Kind::F32 => self.remainder(a, b),
-            Binary::Mod => return self.refuse("remainders of `float64`"),
+            Binary::Mod => self.wide_remainder(a, b),
             Binary::Pow => self.in_double(k, &[a, b], |e, x| e.power(x[0], x[1])),
             Binary::Atan2 => self.in_double(k, &[a, b], |e, x| e.arc_tangent2(x[0], x[1])),
             Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => {
@@ -499,6 +511,12 @@ impl Emitter<'_> {
             return self.integer_unary(op, ty, a);
         }
         let k = kind(ty);
+        if self.target.no_float64
+            && k == Kind::F32
+            && let Some(value) = self.own_function(op, a)
+        {
+            return Ok(self.rounded(ty, value));
+        }
         let zero = self.constant_of(k, 0.0);
         let one = self.constant_of(k, 1.0);
         let value = match op {
@@ -556,13 +574,54 @@ impl Emitter<'_> {
             }
             Unary::Cbrt => self.in_double(k, &[a], |e, x| e.cube_root(x[0])),
             Unary::Erf | Unary::Erfc | Unary::ErfInv | Unary::ErfcInv => {
-                return self.refuse("error functions (`erf`, `erfc` and their inverses)");
+                self.in_double(k, &[a], |e, x| e.error_function(op, x[0]))
             }
             Unary::Invert | Unary::BitCount | Unary::Pcg => {
                 return self.refuse("bits of floating-point numbers");
             }
         };
         Ok(self.rounded(ty, value))
+    }
+
+    /// The device's own function of a `float32`, where it has one.
+    fn own_function(&mut self, op: Unary, a: Id) -> Option<Id> {
+        let function = match op {
+            Unary::Sqrt | Unary::Length => glsl::SQRT,
+            Unary::Sin => glsl::SIN,
+            Unary::Cos => glsl::COS,
+            Unary::Tan => glsl::TAN,
+            Unary::Atan => glsl::ATAN,
+            Unary::Sinh => glsl::SINH,
+            Unary::Cosh => glsl::COSH,
+            Unary::Tanh => glsl::TANH,
+            Unary::Exp => glsl::EXP,
+            Unary::Log => glsl::LOG,
+            Unary::Log2 => glsl::LOG2,
+            Unary::Asin | Unary::Acos => {
+                // Rounding noise beyond 1 is forgiven.
+                let (high, low) = (self.w.f32(1.0), self.w.f32(-1.0));
+                let a = self.extreme(Binary::Max, Kind::F32, a, low);
+                let a = self.extreme(Binary::Min, Kind::F32, a, high);
+                let function = if op == Unary::Asin {
+                    glsl::ASIN
+                } else {
+                    glsl::ACOS
+                };
+                return Some(self.w.extended(function, Kind::F32, a));
+            }
+            Unary::Log10 => {
+                let logarithm = self.w.extended(glsl::LOG2, Kind::F32, a);
+                let scale = self.w.f32(std::f32::consts::LOG10_2);
+                return Some(self.w.value(Op::FMul, Kind::F32, &[logarithm, scale]));
+            }
+            Unary::Cbrt => {
+                let (size, third) = (self.absolute(Kind::F32, a), self.w.f32(1.0 / 3.0));
+                let root = self.w.extended_pair(glsl::POW, Kind::F32, size, third);
+                return Some(self.copy_sign(Kind::F32, root, a));
+            }
+            _ => return None,
+        };
+        Some(self.w.extended(function, Kind::F32, a))
     }
 
     fn integer_unary(&mut self, op: Unary, ty: Scalar, a: Id) -> Emitted<Id> {
@@ -602,7 +661,7 @@ impl Emitter<'_> {
         Ok(self.wrapped(ty, value))
     }
 
-    fn random_step(&mut self, k: Kind, a: Id) -> Id {
+    pub(super) fn random_step(&mut self, k: Kind, a: Id) -> Id {
         let state = match k {
             Kind::U64 => self.w.value(Op::UConvert, Kind::U32, &[a]),
             _ => a,

@@ -41,36 +41,27 @@ impl Emitter<'_> {
         let buffer = self.select(Kind::U32, given, buffer, zero);
         let memory = self.buffer_address(buffer, 0);
         let (low, high) = (self.w.variable(Kind::U32), self.w.variable(Kind::U32));
-        let left_by_itself = self.unknown.is_some().then(|| self.w.variable(Kind::U32));
         self.w.act(Op::Store, &[low, first]);
         self.w.act(Op::Store, &[high, last]);
-        let [head, test, body, next, merge] = [0; 5].map(|_| self.w.id());
-        self.w.act(Op::Branch, &[head]);
-        self.w.label(head);
-        self.w.act(Op::LoopMerge, &[merge, next, 0]);
-        self.w.act(Op::Branch, &[test]);
-        self.w.label(test);
-        let from = self.w.value(Op::Load, Kind::U32, &[low]);
-        let to = self.w.value(Op::Load, Kind::U32, &[high]);
-        let more = self.w.value(Op::SLessThan, Kind::Bool, &[from, to]);
-        self.note_exit(left_by_itself, more);
-        self.w.act(Op::BranchConditional, &[more, body, merge]);
-        self.w.label(body);
-        let span = self.w.value(Op::ISub, Kind::U32, &[to, from]);
-        let half = self.w.value(Op::ShiftRightLogical, Kind::U32, &[span, one]);
-        let middle = self.w.value(Op::IAdd, Kind::U32, &[from, half]);
-        let found = self.element_at(ty, memory, (base, stride), middle);
-        let less = self.compare(Comparison::Less, ty, found, value);
-        let after = self.w.value(Op::IAdd, Kind::U32, &[middle, one]);
-        let from = self.select(Kind::U32, less, after, from);
-        let to = self.select(Kind::U32, less, to, middle);
-        self.w.act(Op::Store, &[low, from]);
-        self.w.act(Op::Store, &[high, to]);
-        self.w.act(Op::Branch, &[next]);
-        self.w.label(next);
-        self.w.act(Op::Branch, &[head]);
-        self.w.label(merge);
-        self.check_exit(left_by_itself);
+        self.repeat(
+            |e| {
+                let [from, to] = [low, high].map(|end| e.w.value(Op::Load, Kind::U32, &[end]));
+                e.w.value(Op::SLessThan, Kind::Bool, &[from, to])
+            },
+            |e| {
+                let [from, to] = [low, high].map(|end| e.w.value(Op::Load, Kind::U32, &[end]));
+                let span = e.w.value(Op::ISub, Kind::U32, &[to, from]);
+                let half = e.w.value(Op::ShiftRightLogical, Kind::U32, &[span, one]);
+                let middle = e.w.value(Op::IAdd, Kind::U32, &[from, half]);
+                let found = e.element_at(ty, memory, (base, stride), middle);
+                let less = e.compare(Comparison::Less, ty, found, value);
+                let after = e.w.value(Op::IAdd, Kind::U32, &[middle, one]);
+                let from = e.select(Kind::U32, less, after, from);
+                let to = e.select(Kind::U32, less, to, middle);
+                e.w.act(Op::Store, &[low, from]);
+                e.w.act(Op::Store, &[high, to]);
+            },
+        );
         let place = self.w.value(Op::Load, Kind::U32, &[low]);
         self.write(dst, Kind::U32, place);
     }

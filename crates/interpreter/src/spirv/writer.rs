@@ -5,6 +5,7 @@
 //! marked `NoContraction`, so that no driver fuses or reorders what the interpreter rounds one by one.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::opcode::{Op, capability, decoration, execution_mode, storage};
 
@@ -34,6 +35,35 @@ impl Kind {
     }
 }
 
+/// How many kinds there are.
+const KINDS: usize = 7;
+
+/// A quick hash of a few words, which nobody attacks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct FastHasher(u64);
+
+type FastHash = BuildHasherDefault<FastHasher>;
+
+impl Hasher for FastHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+}
+
 /// SPIR-V 1.5, which every Vulkan 1.2 driver takes.
 const VERSION: u32 = 0x0001_0500;
 const MAGIC: u32 = 0x0723_0203;
@@ -48,13 +78,16 @@ pub(super) struct Writer {
     decorations: Vec<u32>,
     globals: Vec<u32>,
     variables: Vec<u32>,
-    /// The function's instructions.
+    /// The function's instructions, and those in front of them; one of the two is being written.
     code: Vec<u32>,
+    in_front: Vec<u32>,
+    is_in_front: bool,
     interface: Vec<Id>,
-    types: HashMap<Kind, Id>,
-    pointers: HashMap<(u32, Kind), Id>,
-    constants: HashMap<(Kind, u64), Id>,
-    nulls: HashMap<Kind, Id>,
+    types: [Id; KINDS],
+    /// Pointers to each kind in functions, in memory and in the push constant.
+    pointers: [[Id; KINDS]; 3],
+    constants: HashMap<(Kind, u64), Id, FastHash>,
+    nulls: [Id; KINDS],
     functions: Id,
     void: Id,
     entry: Id,
@@ -63,7 +96,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new() -> Self {
+    /// A module for a program of so many instructions.
+    pub(super) fn new(instructions: usize) -> Self {
         let mut writer = Self {
             next: 1,
             capabilities: BTreeSet::from([
@@ -72,15 +106,17 @@ impl Writer {
                 capability::PHYSICAL_STORAGE_BUFFER_ADDRESSES,
             ]),
             modes: Vec::new(),
-            decorations: Vec::new(),
-            globals: Vec::new(),
-            variables: Vec::new(),
-            code: Vec::new(),
+            decorations: Vec::with_capacity(8 * instructions),
+            globals: Vec::with_capacity(512),
+            variables: Vec::with_capacity(8 * instructions),
+            code: Vec::with_capacity(64 * instructions),
+            in_front: Vec::with_capacity(512),
+            is_in_front: false,
             interface: Vec::new(),
-            types: HashMap::new(),
-            pointers: HashMap::new(),
-            constants: HashMap::new(),
-            nulls: HashMap::new(),
+            types: [0; KINDS],
+            pointers: [[0; KINDS]; 3],
+            constants: HashMap::default(),
+            nulls: [0; KINDS],
             functions: 0,
             void: 0,
             entry: 0,
@@ -91,6 +127,42 @@ impl Writer {
         writer.entry = writer.id();
         put(&mut writer.globals, Op::TypeVoid, &[writer.void]);
         writer
+    }
+
+    /// What is written next goes in front of all code, where it is known everywhere. Gives whether it did
+    /// not already, for [`Writer::code_goes_on`].
+    pub(super) fn code_in_front(&mut self) -> bool {
+        if self.is_in_front {
+            return false;
+        }
+        std::mem::swap(&mut self.code, &mut self.in_front);
+        self.is_in_front = true;
+        true
+    }
+
+    pub(super) fn code_goes_on(&mut self, was_switched: bool) {
+        if was_switched {
+            std::mem::swap(&mut self.code, &mut self.in_front);
+            self.is_in_front = false;
+        }
+    }
+
+    /// Words of code so far.
+    pub(super) fn code_length(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Puts stores of values to variables at positions in the code, which rise.
+    pub(super) fn insert_stores(&mut self, stores: &[(usize, Id, Id)]) {
+        let mut code = Vec::with_capacity(self.code.len() + 3 * stores.len());
+        let mut from = 0;
+        for (at, variable, value) in stores {
+            code.extend_from_slice(&self.code[from..*at]);
+            put(&mut code, Op::Store, &[*variable, *value]);
+            from = *at;
+        }
+        code.extend_from_slice(&self.code[from..]);
+        self.code = code;
     }
 
     pub(super) fn id(&mut self) -> Id {
@@ -107,8 +179,9 @@ impl Writer {
     }
 
     pub(super) fn ty(&mut self, kind: Kind) -> Id {
-        if let Some(id) = self.types.get(&kind) {
-            return *id;
+        let known = self.types[kind as usize];
+        if known != 0 {
+            return known;
         }
         let id = self.id();
         match kind {
@@ -129,18 +202,24 @@ impl Writer {
         if matches!(kind, Kind::F32 | Kind::F64) {
             self.controlled.insert(8 * kind.bytes());
         }
-        self.types.insert(kind, id);
+        self.types[kind as usize] = id;
         id
     }
 
     pub(super) fn pointer(&mut self, class: u32, kind: Kind) -> Id {
-        if let Some(id) = self.pointers.get(&(class, kind)) {
-            return *id;
+        let place = match class {
+            storage::FUNCTION => 0,
+            storage::PHYSICAL_STORAGE_BUFFER => 1,
+            _ => 2,
+        };
+        let known = self.pointers[place][kind as usize];
+        if known != 0 {
+            return known;
         }
         let ty = self.ty(kind);
         let id = self.id();
         put(&mut self.globals, Op::TypePointer, &[id, class, ty]);
-        self.pointers.insert((class, kind), id);
+        self.pointers[place][kind as usize] = id;
         id
     }
 
@@ -185,15 +264,12 @@ impl Writer {
     pub(super) fn variable(&mut self, kind: Kind) -> Id {
         let pointer = self.pointer(storage::FUNCTION, kind);
         let ty = self.ty(kind);
-        let null = match self.nulls.get(&kind) {
-            Some(id) => *id,
-            None => {
-                let id = self.id();
-                put(&mut self.globals, Op::ConstantNull, &[ty, id]);
-                self.nulls.insert(kind, id);
-                id
-            }
-        };
+        if self.nulls[kind as usize] == 0 {
+            let id = self.id();
+            put(&mut self.globals, Op::ConstantNull, &[ty, id]);
+            self.nulls[kind as usize] = id;
+        }
+        let null = self.nulls[kind as usize];
         let id = self.id();
         let operands = [pointer, id, storage::FUNCTION, null];
         put(&mut self.variables, Op::Variable, &operands);
@@ -264,10 +340,16 @@ impl Writer {
         id
     }
 
-    /// A function of GLSL's extended set, of those that are exact.
+    /// A function of GLSL's extended set.
     pub(super) fn extended(&mut self, function: u32, kind: Kind, a: Id) -> Id {
         let set = self.functions;
         self.value(Op::ExtInst, kind, &[set, function, a])
+    }
+
+    /// As [`Writer::extended`], of two numbers.
+    pub(super) fn extended_pair(&mut self, function: u32, kind: Kind, a: Id, b: Id) -> Id {
+        let set = self.functions;
+        self.value(Op::ExtInst, kind, &[set, function, a, b])
     }
 
     pub(super) fn label(&mut self, id: Id) {
@@ -313,6 +395,7 @@ impl Writer {
         put(&mut words, Op::Function, &operands);
         put(&mut words, Op::Label, &[first]);
         words.extend(&self.variables);
+        words.extend(&self.in_front);
         words.extend(&self.code);
         put(&mut words, Op::Return, &[]);
         put(&mut words, Op::FunctionEnd, &[]);

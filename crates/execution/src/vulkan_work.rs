@@ -1,0 +1,256 @@
+//! Python kernels on a Vulkan device whose arrays stay there: launches that are recorded once and run often.
+//!
+//! Invariant: a work owns every buffer that its launches reach, so that no address outlives its memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytemuck::Pod;
+use warpsmith_compiler::ir::{Module, Number};
+use warpsmith_compiler::{Options, compile};
+use warpsmith_core::{Finding, Severity};
+use warpsmith_device::{
+    DeviceError, VulkanBuffer, VulkanCommands, VulkanDevice, VulkanKernel, VulkanStep,
+};
+use warpsmith_interpreter::{
+    Argument, ArrayArgument, BufferAddresses, Interpreter, LaunchBlock, OnDevice, Plan, Spirv,
+};
+
+use crate::vulkan_kernel::{VulkanError, kernel_for};
+
+/// Longer recordings are refused: drivers give up on submissions that take seconds.
+const MOST_STEPS: usize = 1 << 14;
+/// A run that takes longer does not end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The function `fused(a, b, c)` of `float32` in Python: a·b + c rounded once, by + − × of `float64` alone.
+/// Vulkan has no multiply-add that every device rounds once.
+pub const FUSED_MULTIPLY_ADD: &str = include_str!("fused.py");
+
+/// A kernel of a Python file that is compiled for a device. Clones are the same kernel.
+#[derive(Clone, Debug)]
+pub struct VulkanFunction {
+    module: Arc<Module>,
+    plan: Arc<Plan>,
+    kernel: VulkanKernel,
+}
+
+impl VulkanFunction {
+    /// Compiles the kernel of this name.
+    pub fn compile(device: &VulkanDevice, source: &str, name: &str) -> Result<Self, VulkanError> {
+        let options = Options {
+            kernel: Some(name.to_owned()),
+            ..Options::default()
+        };
+        let module = compile(source, &options).map_err(VulkanError::Refused)?;
+        let plan = Arc::new(Plan::new(&module, false).map_err(VulkanError::Refused)?);
+        let kernel = kernel_for(device, &interpreter(&module, &plan), true)?;
+        Ok(Self {
+            module: Arc::new(module),
+            plan,
+            kernel,
+        })
+    }
+
+    fn interpreter(&self) -> Interpreter<'_> {
+        interpreter(&self.module, &self.plan)
+    }
+}
+
+fn interpreter<'m>(module: &'m Module, plan: &Arc<Plan>) -> Interpreter<'m> {
+    Interpreter::of(module, Arc::clone(plan)).with_block_dim(Spirv::WORKGROUP as i32)
+}
+
+/// What a launch passes for a parameter.
+#[derive(Clone, Debug)]
+pub enum WorkArgument {
+    /// The buffer of this number, as an array of this shape.
+    Array(usize, Vec<usize>),
+    /// A whole number.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+}
+
+/// A launch of a kernel over a grid.
+#[derive(Debug)]
+pub struct WorkLaunch<'f> {
+    /// The kernel.
+    pub function: &'f VulkanFunction,
+    /// The grid.
+    pub dim: Vec<usize>,
+    /// An argument for each parameter.
+    pub arguments: Vec<WorkArgument>,
+}
+
+/// One step of a work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkStep {
+    /// The launch of this number.
+    Launch(usize),
+    /// A copy from one buffer into another.
+    Copy {
+        /// Where from.
+        from: usize,
+        /// Where to.
+        to: usize,
+    },
+}
+
+/// Buffers on a device and what is done to them, recorded.
+#[derive(Debug)]
+pub struct VulkanWork {
+    // Dropped before what it reaches.
+    commands: VulkanCommands,
+    bound: Vec<Bound>,
+    buffers: Vec<VulkanBuffer>,
+    seconds: Option<f64>,
+}
+
+/// A launch's block and status words on the device.
+#[derive(Debug)]
+struct Bound {
+    function: VulkanFunction,
+    block: VulkanBuffer,
+    status: VulkanBuffer,
+    groups: u32,
+}
+
+impl VulkanWork {
+    /// Records `steps` over `buffers`.
+    pub fn new(
+        device: &VulkanDevice,
+        buffers: Vec<VulkanBuffer>,
+        launches: &[WorkLaunch<'_>],
+        steps: &[WorkStep],
+    ) -> Result<Self, VulkanError> {
+        if steps.len() > MOST_STEPS {
+            return Err(DeviceError::BadSize {
+                attempted: "record launches for Vulkan",
+                problem: format!(
+                    "{} launches in one run, and {MOST_STEPS} are the most",
+                    steps.len()
+                ),
+            }
+            .into());
+        }
+        let bound = (launches.iter())
+            .map(|launch| bind(device, launch, &buffers))
+            .collect::<Result<Vec<_>, _>>()?;
+        let recorded: Vec<VulkanStep<'_>> = (steps.iter())
+            .map(|step| match *step {
+                WorkStep::Launch(n) => VulkanStep::Launch {
+                    kernel: &launches[n].function.kernel,
+                    block: bound[n].block.address(),
+                    groups: bound[n].groups,
+                },
+                WorkStep::Copy { from, to } => VulkanStep::Copy {
+                    from: &buffers[from],
+                    to: &buffers[to],
+                },
+            })
+            .collect();
+        // SAFETY: the blocks hold the addresses of `buffers`, which live beside the commands until they are
+        // gone; kernels check every index against the sizes in the blocks, which are the buffers' own.
+        let commands = unsafe { device.record(&recorded, true) }?;
+        Ok(Self {
+            commands,
+            bound,
+            buffers,
+            seconds: None,
+        })
+    }
+
+    /// Runs every step and waits for the last.
+    pub fn run(&mut self) -> Result<(), VulkanError> {
+        self.commands.run(LIMIT)?;
+        self.seconds = self.commands.seconds()?;
+        Ok(())
+    }
+
+    /// What the last run took by the device's timer, where there is one.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds
+    }
+
+    /// What lies in a buffer now.
+    ///
+    /// # Errors
+    /// What went wrong in a thread so far, such as an index out of range.
+    pub fn output<T: Pod>(&self, buffer: usize) -> Result<Vec<T>, VulkanError> {
+        let findings = self.findings()?;
+        if !findings.is_empty() {
+            return Err(VulkanError::Refused(findings));
+        }
+        let count = self.buffers[buffer].len() / size_of::<T>();
+        let mut values = vec![T::zeroed(); count];
+        self.buffers[buffer].read(bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// Puts bytes at the beginning of a buffer.
+    pub fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), VulkanError> {
+        Ok(self.buffers[buffer].write(bytes)?)
+    }
+
+    /// Fills a buffer with ones.
+    pub fn poison(&mut self, buffer: usize) -> Result<(), VulkanError> {
+        let bytes = vec![0xff; self.buffers[buffer].len()];
+        self.write(buffer, &bytes)
+    }
+
+    fn findings(&self) -> Result<Vec<Finding>, VulkanError> {
+        let mut found = Vec::new();
+        for bound in &self.bound {
+            let mut status = [0; 8];
+            bound.status.read(&mut status)?;
+            let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| status[at + n]));
+            let interpreter = bound.function.interpreter();
+            found.extend(LaunchBlock::findings(&interpreter, [word(0), word(4)]));
+        }
+        Ok(found)
+    }
+}
+
+fn bind(
+    device: &VulkanDevice,
+    launch: &WorkLaunch<'_>,
+    buffers: &[VulkanBuffer],
+) -> Result<Bound, VulkanError> {
+    let function = launch.function;
+    let mut addresses = Vec::new();
+    let arguments: Vec<Argument<OnDevice>> = (launch.arguments.iter())
+        .map(|argument| match argument {
+            WorkArgument::Array(n, shape) => {
+                let buffer = &buffers[*n];
+                addresses.push(BufferAddresses {
+                    values: buffer.address(),
+                    gradients: 0,
+                });
+                Argument::Array(ArrayArgument {
+                    shape: shape.clone(),
+                    data: OnDevice(buffer.len()),
+                    gradient: None,
+                })
+            }
+            WorkArgument::Int(value) => Argument::Value(vec![Number::Int(i128::from(*value))]),
+            WorkArgument::Float(value) => Argument::Value(vec![Number::Float(*value)]),
+        })
+        .collect();
+    let laid_out = LaunchBlock::of_device_arrays(&function.interpreter(), &launch.dim, &arguments)?;
+    if !laid_out.own_buffers().is_empty() {
+        return Err(VulkanError::Refused(vec![Finding::new(
+            "K103",
+            Severity::Error,
+            "recorded launches do not support arrays of a thread's own",
+        )]));
+    }
+    let status = device.upload(&[0xff; 8])?;
+    let block = device.upload(&laid_out.bytes(status.address(), &addresses))?;
+    Ok(Bound {
+        function: function.clone(),
+        block,
+        status,
+        groups: laid_out.threads().div_ceil(Spirv::WORKGROUP),
+    })
+}
