@@ -125,12 +125,21 @@ impl Command {
         }
     }
 
-    /// Python kernels alone run on Vulkan: whoever requests it for something else must not get another
-    /// device.
+    /// Python kernels and some workloads run on Vulkan: whoever requests it for something else must not get
+    /// another device.
     fn check_device(&self, global: &Global) -> Result<()> {
         let runs = matches!(
             self,
-            Self::Exec(_) | Self::Verify(_) | Self::Compile(_) | Self::Devices(_) | Self::Check(_)
+            Self::Exec(_)
+                | Self::Verify(_)
+                | Self::Bench(_)
+                | Self::Compare(_)
+                | Self::Scale(_)
+                | Self::Ablate(_)
+                | Self::Wisdom(_)
+                | Self::Compile(_)
+                | Self::Devices(_)
+                | Self::Check(_)
         );
         if let (DeviceChoice::Vulkan(_), false) = (global.device, runs) {
             return Err(DeviceError::NotOnVulkan { what: "this verb" }.into());

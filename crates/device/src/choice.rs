@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::cpu::CpuDevice;
 use crate::cuda::{CudaDevice, GpuFacts, cuda_devices};
 use crate::error::DeviceError;
-use crate::vulkan::vulkan_devices;
+use crate::vulkan::{VulkanDevice, vulkan_devices};
 
 /// What the caller requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub enum DeviceChoice {
     /// The GPU of this index, and nothing else.
     Cuda(usize),
     /// The Vulkan device of this index: a GPU of any maker, or a driver that runs on the CPU. Python
-    /// kernels run there.
+    /// kernels run there, and workloads that have a form for it.
     Vulkan(usize),
 }
 
@@ -109,6 +109,8 @@ pub enum Device {
     Cpu(CpuDevice),
     /// A GPU, with its context.
     Cuda(CudaDevice),
+    /// A device that Vulkan drives: a GPU of any maker, or the CPU.
+    Vulkan(VulkanDevice),
 }
 
 impl Device {
@@ -118,9 +120,7 @@ impl Device {
         match choice {
             DeviceChoice::Cpu => CpuDevice::open().map(Self::Cpu),
             DeviceChoice::Cuda(index) => CudaDevice::open(index).map(Self::Cuda),
-            DeviceChoice::Vulkan(_) => Err(DeviceError::NotOnVulkan {
-                what: "a built-in workload",
-            }),
+            DeviceChoice::Vulkan(index) => VulkanDevice::open_once(index).map(Self::Vulkan),
             DeviceChoice::Auto => match CudaDevice::open_best() {
                 Ok(device) => Ok(Self::Cuda(device)),
                 Err(error) if error.is_missing_hardware() => CpuDevice::open().map(Self::Cpu),
@@ -134,6 +134,7 @@ impl Device {
         match self {
             Self::Cpu(cpu) => &cpu.facts().model,
             Self::Cuda(gpu) => &gpu.facts().name,
+            Self::Vulkan(device) => &device.facts().name,
         }
     }
 
@@ -142,21 +143,36 @@ impl Device {
         match self {
             Self::Cpu(_) => DeviceChoice::Cpu,
             Self::Cuda(gpu) => DeviceChoice::Cuda(gpu.facts().index),
+            Self::Vulkan(device) => DeviceChoice::Vulkan(device.facts().index),
         }
     }
 
-    /// The GPU, where this is one.
+    /// The GPU, where CUDA drives it.
     pub fn cuda(&self) -> Option<&CudaDevice> {
         match self {
-            Self::Cpu(_) => None,
+            Self::Cpu(_) | Self::Vulkan(_) => None,
             Self::Cuda(gpu) => Some(gpu),
         }
     }
 
-    /// Waits for everything that was queued on the device. The CPU queues nothing.
+    /// The device, where Vulkan drives it.
+    pub fn vulkan(&self) -> Option<&VulkanDevice> {
+        match self {
+            Self::Cpu(_) | Self::Cuda(_) => None,
+            Self::Vulkan(device) => Some(device),
+        }
+    }
+
+    /// Whether it is the CPU itself, which is the reference for every other device.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self, Self::Cpu(_))
+    }
+
+    /// Waits for everything that was queued on the device. The CPU queues nothing, and work on Vulkan is
+    /// waited for where it is queued.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         match self {
-            Self::Cpu(_) => Ok(()),
+            Self::Cpu(_) | Self::Vulkan(_) => Ok(()),
             Self::Cuda(gpu) => gpu.synchronize(),
         }
     }
@@ -169,6 +185,7 @@ impl Device {
                 Ok(())
             }
             Self::Cuda(gpu) => gpu.warm_up(),
+            Self::Vulkan(device) => device.timer_bias().map(|_| ()),
         }
     }
 }

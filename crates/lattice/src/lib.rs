@@ -12,6 +12,7 @@ pub mod image;
 pub mod rd;
 mod shape;
 mod switches;
+mod vulkan;
 pub mod xor;
 
 pub use error::LatticeError;

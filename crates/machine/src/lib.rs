@@ -5,6 +5,7 @@
 mod copy;
 mod launch;
 mod saxpy;
+mod vulkan;
 
 use warpsmith_workload::Workload;
 

@@ -92,7 +92,7 @@ impl Settings {
         Self {
             skin: match device {
                 Device::Cpu(_) => 0.4,
-                Device::Cuda(_) => 0.6,
+                Device::Cuda(_) | Device::Vulkan(_) => 0.6,
             },
             ..Self::standard()
         }

@@ -186,6 +186,8 @@ impl Ceilings {
 pub fn cache_bytes(device: &Device) -> Option<u64> {
     match device {
         Device::Cuda(gpu) => Some(gpu.facts().l2_bytes).filter(|bytes| *bytes > 0),
+        // Vulkan does not say.
+        Device::Vulkan(_) => None,
         Device::Cpu(cpu) => {
             let facts = cpu.facts();
             let data = facts
@@ -210,6 +212,7 @@ impl CeilingSamples {
     pub fn take(device: &Device, runs: usize) -> Result<Self, DeviceError> {
         match device {
             Device::Cuda(gpu) => Self::of_gpu(gpu, runs),
+            Device::Vulkan(_) => Err(DeviceError::NotOnVulkan { what: "a roofline" }),
             Device::Cpu(cpu) => Ok(Self::of_cpu(cpu.threads(), runs)),
         }
     }

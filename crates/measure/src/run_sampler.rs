@@ -17,7 +17,7 @@ use crate::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
-    /// The work alone, L2 flushed before each run; on the CPU the same as warm.
+    /// The work alone, L2 flushed before each run; on the CPU and on Vulkan the same as warm.
     Cold,
     /// The work alone, caches as the last run left them.
     Warm,
@@ -34,6 +34,10 @@ pub struct RunSampler {
     mode: RunMode,
     closure: ClosureSampler,
     timer: Option<DeviceTimer>,
+    /// Whether the work runs on Vulkan, where every run is waited for.
+    on_vulkan: bool,
+    /// What a Vulkan device's timer reads for nothing, in seconds, where it may give the samples.
+    timestamps: Option<f64>,
     device: String,
     limit: Duration,
     settle: Duration,
@@ -47,6 +51,8 @@ pub struct RunTarget {
     limit: Duration,
     /// What a run took in the warm-up, launch and wait included.
     roughly: Duration,
+    /// What a Vulkan device's timer reads for nothing, in seconds, where that timer gives the samples.
+    bias: Option<f64>,
 }
 
 impl RunTarget {
@@ -108,7 +114,16 @@ impl RunSampler {
             (Some(gpu), RunMode::Cold) => Some(DeviceTimer::new(gpu, CacheState::Cold)?),
             (Some(gpu), _) => Some(DeviceTimer::new(gpu, CacheState::Warm)?),
         };
+        let timestamps = match (device.vulkan(), mode) {
+            (None, _) | (_, RunMode::EndToEnd) => None,
+            (Some(vulkan), _) if vulkan.facts().timestamp_period > 0.0 => {
+                Some(vulkan.timer_bias()?)
+            }
+            (Some(_), _) => None,
+        };
         Ok(Self {
+            on_vulkan: device.vulkan().is_some(),
+            timestamps,
             mode,
             closure: ClosureSampler::calibrate(),
             timer,
@@ -139,9 +154,14 @@ impl RunSampler {
             graph: None,
             limit: self.limit,
             roughly: Duration::ZERO,
+            bias: None,
         };
         // Modules load and caches fill on the first run; a failure shows here, untimed.
         target.run_and_wait()?;
+        // A workload whose work the timer does not see, such as an upload, is timed by the host.
+        if target.prepared.device_seconds().is_some() {
+            target.bias = self.timestamps;
+        }
         let begun = Instant::now();
         let mut medians: Vec<f64> = Vec::new();
         // Until three medians of 16 in a row are within 1 %, or the time is up.
@@ -165,7 +185,7 @@ impl RunSampler {
         }
         let roughly = medians.last().copied().unwrap_or(0.0);
         target.roughly = Duration::try_from_secs_f64(roughly).unwrap_or(self.limit);
-        if self.timer.is_none() && target.prepared.stream().is_none() {
+        if self.timer.is_none() && !self.on_vulkan && target.prepared.stream().is_none() {
             let mut failed = None;
             target.inner = self.closure.inner_count(&mut || {
                 failed = failed.take().or(target.prepared.run_once().err());
@@ -212,6 +232,7 @@ impl RunSampler {
             inner,
             graph,
             limit,
+            bias,
             ..
         } = target;
         if let (Some(timer), Some(stream)) = (&mut self.timer, prepared.stream().cloned()) {
@@ -237,6 +258,19 @@ impl RunSampler {
             }
             return Ok(());
         }
+        if let Some(bias) = *bias {
+            let mut seconds = 0.0;
+            for _ in 0..*inner {
+                prepared.run_once()?;
+                seconds += (prepared.device_seconds().unwrap_or(f64::NAN) - bias).max(0.0);
+            }
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+            keep(Sample {
+                taken_at: now.map(|now| now.as_secs_f64()),
+                ..Sample::of_seconds(seconds / *inner as f64)
+            });
+            return Ok(());
+        }
         let mut failed = None;
         let waits = pool_waits();
         let mut sample = self.closure.sample(
@@ -249,7 +283,7 @@ impl RunSampler {
             },
             *inner,
         );
-        if prepared.stream().is_some() || pool_waits() != waits {
+        if prepared.stream().is_some() || self.on_vulkan || pool_waits() != waits {
             // This thread waits for the work: its CPU time says nothing about it.
             sample.cpu_seconds = None;
         }
@@ -264,22 +298,25 @@ impl RunSampler {
 
     /// An empty measurement with this sampler's conditions.
     pub fn begin(&self, name: &str, target: &RunTarget) -> Measurement {
-        let on_device = self.timer.is_some();
+        let on_device = self.timer.is_some() || target.bias.is_some();
         Measurement::empty(
             name,
             Conditions {
                 mode: match (on_device, self.mode) {
-                    (true, RunMode::Cold) => SampleMode::GpuCold,
+                    (true, RunMode::Cold) if !self.on_vulkan => SampleMode::GpuCold,
                     (true, RunMode::Batch) => SampleMode::GpuBatch,
-                    (true, RunMode::Graph) => SampleMode::GpuGraph,
+                    (true, RunMode::Graph) if !self.on_vulkan => SampleMode::GpuGraph,
                     (true, _) => SampleMode::GpuHot,
-                    (false, _) if target.prepared.stream().is_some() => SampleMode::EndToEnd,
+                    (false, _) if self.on_vulkan || target.prepared.stream().is_some() => {
+                        SampleMode::EndToEnd
+                    }
                     (false, _) => SampleMode::CpuClosure,
                 },
                 inner_count: target.inner,
-                overhead_seconds: match &self.timer {
-                    Some(timer) => timer.overhead().0,
-                    None => self.closure.cost().of(target.inner) / target.inner as f64,
+                overhead_seconds: match (&self.timer, target.bias) {
+                    (Some(timer), _) => timer.overhead().0,
+                    (None, Some(bias)) => bias,
+                    (None, None) => self.closure.cost().of(target.inner) / target.inner as f64,
                 },
                 stop: StopReason::CountReached,
                 steal_share: None,
@@ -310,7 +347,8 @@ impl RunSampler {
         let together = (Self::TOGETHER.as_nanos() / one.as_nanos())
             .min(u128::from(Self::QUEUED / target.inner))
             .max(1) as usize;
-        let mut probe = self.timer.is_none().then(MachineProbe::begin);
+        let on_host = self.timer.is_none() && target.bias.is_none();
+        let mut probe = on_host.then(MachineProbe::begin);
         loop {
             if let Some(speed) = probe.as_mut().and_then(MachineProbe::read_if_due) {
                 measurement.push_probe(speed);

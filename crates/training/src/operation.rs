@@ -109,6 +109,7 @@ impl Workload for &'static Operation {
                 inputs,
                 out: vec![0.0; output],
             }),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id)),
             Device::Cuda(gpu) => {
                 let launch = (self.launch)(parameters, gpu);
                 let kernel = gpu.kernel(launch.kernel)?;

@@ -122,6 +122,12 @@ pub trait Prepared {
         None
     }
 
+    /// Seconds that the last run took by the device's own timer, where the work is done when `run_once`
+    /// returns and such a timer ran along.
+    fn device_seconds(&self) -> Option<f64> {
+        None
+    }
+
     /// Fills the output with values that no run leaves there.
     fn poison(&mut self) -> Result<(), WorkloadError>;
 
@@ -142,6 +148,10 @@ impl<P: Prepared + ?Sized> Prepared for Box<P> {
 
     fn stream(&self) -> Option<&Stream> {
         (**self).stream()
+    }
+
+    fn device_seconds(&self) -> Option<f64> {
+        (**self).device_seconds()
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
@@ -222,7 +232,7 @@ pub enum ActsOn {
     Any,
     /// The CPU alone: threads, vector instructions.
     Cpu,
-    /// A GPU alone: graphs, pinned memory.
+    /// A GPU that CUDA drives: graphs, pinned memory.
     Gpu,
 }
 
@@ -231,7 +241,7 @@ impl ActsOn {
     pub fn includes(self, device: &Device) -> bool {
         match self {
             Self::Any => true,
-            Self::Cpu => device.cuda().is_none(),
+            Self::Cpu => device.is_cpu(),
             Self::Gpu => device.cuda().is_some(),
         }
     }
@@ -336,6 +346,14 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
+    /// `workload` has no form for Vulkan.
+    pub fn not_on_vulkan(workload: &'static str) -> Self {
+        Self::Unsupported {
+            workload,
+            reason: "there is no Vulkan version of it".to_owned(),
+        }
+    }
+
     /// A failure of `workload` that is not the device's.
     pub fn failed(workload: &'static str, error: impl std::fmt::Display) -> Self {
         Self::Failed {

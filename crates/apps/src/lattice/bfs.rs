@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, Seconds};
-use warpsmith_device::Device;
+use warpsmith_device::{Device, DeviceError};
 use warpsmith_formats::write_output;
 use warpsmith_lattice::bfs::{CudaSearch, DrawnMaze, Labels, Maze, Reach, TileSearch, parse_map};
 use warpsmith_lattice::image::Image;
@@ -233,6 +233,9 @@ fn search(device: &Device, maze: Maze, source: Cell, target: Option<Cell>) -> Re
                 state_bytes: search.state_bytes(),
             }
         }
+        Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
+            what: "`lattice bfs`"
+        }),
         Device::Cuda(gpu) => {
             let mut search = CudaSearch::new(gpu, maze, 1)?;
             let begun = Instant::now();

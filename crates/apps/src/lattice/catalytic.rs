@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
-use warpsmith_device::{Device, DeviceChoice, ensure_host_room};
+use warpsmith_device::{Device, DeviceChoice, DeviceError, ensure_host_room};
 use warpsmith_lattice::catalytic::{CpuBorrow, CudaBorrow, Obstacles, Walks, restore, run_in_file};
 use warpsmith_lattice::{Cell, InstructionSet, Shape};
 use warpsmith_wisdom::Problem;
@@ -183,6 +183,9 @@ impl Catalytic {
                 let count = borrow.count(&walks, &mut lent_a, &mut lent_b)?;
                 (count, (lent_a, lent_b), begun.elapsed().as_secs_f64())
             }
+            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
+                what: "`lattice catalytic`"
+            }),
             Device::Cuda(gpu) => {
                 let mut borrow = CudaBorrow::new(gpu, walks, &a, &b)?;
                 let begun = Instant::now();

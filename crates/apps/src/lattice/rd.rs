@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{BytesPerSecond, Seconds};
-use warpsmith_device::{CpuDevice, Device};
+use warpsmith_device::{CpuDevice, Device, DeviceError};
 use warpsmith_formats::write_output;
 use warpsmith_lattice::image::{Image, middle};
 use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
@@ -131,6 +131,9 @@ impl Rd {
         };
         let (field, seconds) = match &device {
             Device::Cpu(cpu) => on_cpu(global, cpu, rule, field, self.steps)?,
+            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
+                what: "`lattice rd`"
+            }),
             Device::Cuda(gpu) => {
                 let form = CudaForm::best(shape, self.steps, gpu.facts());
                 let mut run = CudaRun::new(gpu, rule, form, &field)?;

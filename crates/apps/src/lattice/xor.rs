@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
-use warpsmith_device::{Device, ensure_host_room};
+use warpsmith_device::{Device, DeviceError, ensure_host_room};
 use warpsmith_formats::{check_vacant, write_output};
 use warpsmith_lattice::InstructionSet;
 use warpsmith_lattice::xor::{CudaXor, Key};
@@ -90,6 +90,9 @@ impl Xor {
                 begun.elapsed().as_secs_f64()
             }
             Device::Cuda(_) if data.is_empty() => 0.0,
+            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
+                what: "`lattice xor`"
+            }),
             Device::Cuda(gpu) => {
                 let mut xor = CudaXor::new(gpu, &key, &data)?;
                 let begun = Instant::now();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::Finding;
-use warpsmith_device::{CpuDevice, Device};
+use warpsmith_device::{CpuDevice, Device, DeviceError};
 use warpsmith_md::{
     Atoms, Checkpoint, CudaSimulation, Engine, LennardJones, PeriodicBox, Precision, Settings,
     Simulation, State, Thermostat, Truncation, maxwell_velocities, mixed_arithmetic, read_frame,
@@ -167,6 +167,7 @@ impl Start {
             (Device::Cuda(gpu), Precision::F32) => {
                 Box::new(CudaSimulation::new(gpu, atoms, settings, true)?)
             }
+            (Device::Vulkan(_), _) => bail!(DeviceError::NotOnVulkan { what: "`md`" }),
             (Device::Cuda(_), Precision::F64) => {
                 bail!(
                     "trajectories on a GPU are f32; add `--device cpu`, or leave `--precision` out"
@@ -263,6 +264,7 @@ fn resume(device: &Device, state: &State) -> Result<Started> {
     let engine = match device {
         Device::Cpu(cpu) => on_cpu(cpu)?,
         Device::Cuda(gpu) => Box::new(CudaSimulation::resume(gpu, state, true)?),
+        Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan { what: "`md`" }),
     };
     let findings = mixed_arithmetic(&state.arithmetic, &engine.arithmetic());
     Ok(Started {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use warpsmith_device::{CudaDevice, Device, DeviceChoice};
+use warpsmith_device::{CudaDevice, Device, DeviceChoice, DeviceError};
 use warpsmith_voice::check_room;
 use warpsmith_voice::signal::{Quality, Resampler};
 use warpsmith_wisdom::Problem;
@@ -57,6 +57,7 @@ pub(super) fn gpu_for(
     Ok(match device {
         Device::Cuda(gpu) => Some(gpu),
         Device::Cpu(_) => None,
+        Device::Vulkan(_) => return Err(DeviceError::NotOnVulkan { what: "`voice`" }.into()),
     })
 }
 

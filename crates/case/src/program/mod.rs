@@ -18,7 +18,7 @@ pub use timed_function::TimedFunction;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpsmith_device::Device;
+use warpsmith_device::{Device, DeviceError};
 
 use crate::description::{Callable, Case, Launch, Source, TunableValue};
 use crate::instance::{Contents, Instance, LaunchNumbers};
@@ -101,6 +101,9 @@ impl Program {
         device: &Device,
         settings: Settings,
     ) -> Result<Self, Fault> {
+        if device.vulkan().is_some() {
+            return Err(DeviceError::NotOnVulkan { what: "a case" }.into());
+        }
         let form = match (kernel.source, device.cuda()) {
             (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), Some(gpu)) => {
                 Form::Cuda(CudaProgram::load(kernel, choice, gpu, settings)?)

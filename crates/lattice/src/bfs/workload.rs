@@ -104,6 +104,7 @@ impl Workload for BfsWorkload {
             Device::Cuda(gpu) => Box::new(OnGpu {
                 search: CudaSearch::new(gpu, maze, 1).map_err(failed(ID))?,
             }),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(ID)),
         })
     }
 }

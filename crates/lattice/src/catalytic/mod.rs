@@ -18,6 +18,7 @@ mod mapped_file;
 mod obstacles;
 mod programme;
 mod stencil;
+mod vulkan;
 mod workload;
 
 pub use borrowed_file::{Progress, Restored, journal_path, restore, run_in_file};

@@ -10,13 +10,14 @@ use warpsmith_workload::{
 
 use super::cuda::CudaBorrow;
 use super::programme::{CpuBorrow, Walks};
+use super::vulkan::VulkanBorrow;
 use crate::error::failed;
 use crate::shape::Shape;
 use crate::switches::{
     ALL_THREADS, ONE_GRAPH, SIMD, THREADS, WIDEST_SIMD, instruction_set, on_threads,
 };
 
-const ID: &str = "lattice/catalytic";
+pub(super) const ID: &str = "lattice/catalytic";
 
 /// The borrowed-memory workload.
 #[derive(Clone, Copy, Debug)]
@@ -114,11 +115,12 @@ impl Workload for CatalyticWorkload {
                     .transpose()?;
                 Box::new(OnGpu { borrow, graph })
             }
+            Device::Vulkan(device) => Box::new(VulkanBorrow::new(device, &walks, &a, &b)?),
         })
     }
 }
 
-fn output(count: u32, a: &[u32], b: &[u32]) -> Output {
+pub(super) fn output(count: u32, a: &[u32], b: &[u32]) -> Output {
     Output::U32([&[count], a, b].concat())
 }
 

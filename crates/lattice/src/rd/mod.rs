@@ -17,6 +17,7 @@ mod field;
 mod rule;
 mod sweep;
 mod tiling;
+mod vulkan;
 mod workload;
 
 pub use cpu::{CpuForm, CpuRun};

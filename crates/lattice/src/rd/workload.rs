@@ -11,11 +11,12 @@ use super::cpu::{CpuForm, CpuRun};
 use super::cuda::{CudaForm, CudaRun};
 use super::field::Field;
 use super::rule::Rule;
+use super::vulkan::VulkanRun;
 use crate::error::failed;
 use crate::shape::Shape;
 use crate::switches::{ALL_THREADS, ONE_GRAPH, THREADS, WIDEST_SIMD, instruction_set, on_threads};
 
-const ID: &str = "lattice/rd";
+pub(super) const ID: &str = "lattice/rd";
 
 /// The reaction-diffusion workload.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +103,9 @@ impl Workload for RdWorkload {
         Ok(match device {
             Device::Cpu(cpu) => Box::new(CpuPrepared::new(cpu, parameters, field, steps)?),
             Device::Cuda(gpu) => Box::new(CudaPrepared::new(gpu, parameters, &field, steps)?),
+            Device::Vulkan(device) => {
+                Box::new(VulkanRun::new(device, Rule::usual(shape), &field, steps)?)
+            }
         })
     }
 }

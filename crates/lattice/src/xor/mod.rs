@@ -3,6 +3,7 @@
 
 mod cpu;
 mod cuda;
+mod vulkan;
 mod workload;
 
 pub use cpu::Key;

@@ -10,11 +10,12 @@ use warpsmith_workload::{
 
 use super::cpu::Key;
 use super::cuda::CudaXor;
+use super::vulkan::VulkanXor;
 use crate::error::failed;
 use crate::switches::{ALL_THREADS, SIMD, THREADS, WIDEST_SIMD, instruction_set, on_threads};
 use warpsmith_lanes::InstructionSet;
 
-const ID: &str = "lattice/xor";
+pub(super) const ID: &str = "lattice/xor";
 
 /// The keyed-XOR workload.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +88,7 @@ impl Workload for XorWorkload {
                 original: data,
                 applied: false,
             }),
+            Device::Vulkan(device) => Box::new(VulkanXor::new(device, &key, data)?),
         })
     }
 }

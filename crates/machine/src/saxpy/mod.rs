@@ -2,6 +2,7 @@
 
 mod cpu;
 mod cuda;
+mod vulkan;
 mod workload;
 
 pub(crate) use workload::Saxpy;

@@ -12,6 +12,7 @@ use warpsmith_workload::{
 
 use super::cpu::saxpy;
 use super::cuda::CudaSaxpy;
+use super::vulkan::VulkanSaxpy;
 
 pub(crate) struct Saxpy;
 
@@ -23,12 +24,14 @@ const PARAMETERS: &[ParameterSpec] = &[ParameterSpec::integer(
     1 << 38,
 )];
 
+pub(super) const ID: &str = "machine/saxpy";
+
 pub(super) const A: f32 = 1.618_034;
 
 impl Workload for Saxpy {
     fn about(&self) -> About {
         About::new(
-            "machine/saxpy",
+            ID,
             "a·x + y on vectors: the smallest kernel that does something",
             PARAMETERS,
         )
@@ -72,6 +75,7 @@ impl Workload for Saxpy {
                 y,
             }),
             Device::Cuda(gpu) => Box::new(CudaSaxpy::new(gpu, &x, &y)?),
+            Device::Vulkan(device) => Box::new(VulkanSaxpy::new(device, &x, &y)?),
         })
     }
 }

@@ -118,6 +118,7 @@ impl Workload for NetworkCall {
                 species,
                 positions,
             }),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(ID)),
             Device::Cuda(gpu) => {
                 let mut call =
                     CudaNetwork::new(gpu, &network, &species, &positions).map_err(failed(ID))?;

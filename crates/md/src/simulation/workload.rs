@@ -208,6 +208,7 @@ impl Workload for LennardJonesStep {
                     Simulation::<f32>::new(&cpu, &atoms, settings).map_err(failed(ID))?;
                 Ok(Box::new(CpuSteps { simulation, steps }))
             }
+            Device::Vulkan(_) => Err(WorkloadError::not_on_vulkan(ID)),
             Device::Cuda(gpu) => {
                 let graph = parameters.choice("graph") == "on";
                 let simulation =

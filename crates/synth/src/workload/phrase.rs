@@ -237,6 +237,7 @@ impl Workload for PhraseWorkload {
         Ok(match device {
             Device::Cpu(cpu) => Box::new(CpuPhrase::new(cpu, phrase, parameters)?),
             Device::Cuda(gpu) => Box::new(CudaPhrase::new(gpu, &phrase, parameters)?),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id())),
         })
     }
 }

@@ -121,6 +121,7 @@ impl Workload for Streams {
                 parameters.integer("blocks"),
             )?),
             Device::Cuda(gpu) => Box::new(CudaStreams::new(gpu, &tables, parameters)?),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id())),
         })
     }
 }

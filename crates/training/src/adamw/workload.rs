@@ -77,6 +77,7 @@ impl Workload for AdamWStep {
                 state,
             }),
             Device::Cuda(gpu) => Box::new(CudaAdamW::new(gpu, weights, &gradient, state)?),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id())),
         })
     }
 }

@@ -73,6 +73,7 @@ impl Workload for Clip {
                 gradient,
             }),
             Device::Cuda(gpu) => Box::new(CudaClip::new(gpu, &gradient)?),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id())),
         })
     }
 }

@@ -130,6 +130,7 @@ impl Workload for MatrixProduct {
         Ok(match device {
             Device::Cpu(cpu) if bf16 => on_cpu(cpu, shape, halves(&a), halves(&b)),
             Device::Cpu(cpu) => on_cpu(cpu, shape, a, b),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(self.id())),
             Device::Cuda(gpu) if bf16 => {
                 let newest = match parameters.choice("type") {
                     "bf16-sm80" => 80,

@@ -83,6 +83,7 @@ impl<Plan, Engine: Send + 'static> Workload for BatchWorkload<Plan, Engine> {
                 |_, samples| (self.values)(&plan, samples),
                 self.analyse,
             )?)),
+            Device::Vulkan(_) => Err(WorkloadError::not_on_vulkan(self.id())),
             Device::Cuda(gpu) => (self.on_cuda)(gpu, plan, &batch),
         }
     }

@@ -50,7 +50,7 @@ impl Workload for Host {
         let Device::Cpu(cpu) = device else {
             return Err(WorkloadError::Unsupported {
                 workload: ID,
-                reason: "these operations have no CUDA version".to_owned(),
+                reason: "these operations run on the CPU alone".to_owned(),
             });
         };
         let batch = Batch::voices(parameters, |_| 0, seed);

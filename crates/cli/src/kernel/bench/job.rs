@@ -180,7 +180,7 @@ impl Job {
         let What::Workload(workload, parameters) = &self.what else {
             return Ok(Checked::Compared(None));
         };
-        if device.cuda().is_none() {
+        if device.is_cpu() {
             return Ok(Checked::Compared(None));
         }
         let reference = Device::Cpu(CpuDevice::open()?);

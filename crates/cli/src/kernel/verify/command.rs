@@ -363,12 +363,19 @@ fn clock_seed() -> u64 {
 }
 
 fn describe_gpu(device: &Device) -> String {
-    let Some(gpu) = device.cuda() else {
-        return String::new();
-    };
-    let facts = gpu.facts();
-    let driver = facts.driver_version.as_deref().unwrap_or("unknown");
-    format!("{} (sm_{}), driver {driver}", facts.name, facts.sm())
+    match device {
+        Device::Cpu(_) => String::new(),
+        Device::Cuda(gpu) => {
+            let facts = gpu.facts();
+            let driver = facts.driver_version.as_deref().unwrap_or("unknown");
+            format!("{} (sm_{}), driver {driver}", facts.name, facts.sm())
+        }
+        Device::Vulkan(device) => {
+            let facts = device.facts();
+            let (name, api, driver) = (&facts.name, &facts.api, &facts.driver);
+            format!("{name} (Vulkan {api}), driver {driver}")
+        }
+    }
 }
 
 fn kernels(device: Option<&Device>) -> Vec<KernelRow> {

@@ -82,6 +82,7 @@ impl Workload for CrepePath {
                     Ok(())
                 },
             )?),
+            Device::Vulkan(_) => return Err(warpsmith_workload::WorkloadError::not_on_vulkan(ID)),
             Device::Cuda(gpu) => {
                 let plan = checked(ID, plan())?;
                 let rows = files.concat();

@@ -138,6 +138,7 @@ impl Workload for CrepeProbabilities {
                     },
                 )?)
             }
+            Device::Vulkan(_) => return Err(warpsmith_workload::WorkloadError::not_on_vulkan(ID)),
             Device::Cuda(gpu) => {
                 let layers = CrepeLayers::new(&weights).map_err(wrong)?;
                 let newest = match parameters.choice("kernel") {

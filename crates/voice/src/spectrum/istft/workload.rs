@@ -123,6 +123,7 @@ pub(crate) fn prepare(
                 files,
             })
         }
+        Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(workload)),
         Device::Cuda(gpu) => {
             let matrices = spectra.iter().map(|matrix| &matrix[..]);
             let flat = matrices.flat_map(|matrix| frames_first(matrix, settings.bins()));

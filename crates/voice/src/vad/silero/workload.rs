@@ -68,6 +68,7 @@ impl Workload for SpeechProbabilities {
                 },
             )?),
             Device::Cuda(gpu) => Box::new(CudaSilero::new(gpu, network.layers(), &batch)?),
+            Device::Vulkan(_) => return Err(warpsmith_workload::WorkloadError::not_on_vulkan(ID)),
         })
     }
 }

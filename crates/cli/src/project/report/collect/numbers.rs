@@ -22,7 +22,8 @@ pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Resul
     job.device.warm_up()?;
     match &job.device {
         Device::Cuda(_) => on_gpu(job, facts)?,
-        Device::Cpu(_) => on_cpu(job, facts)?,
+        // The report is about the machine as CUDA sees it, or about its CPU.
+        Device::Cpu(_) | Device::Vulkan(_) => on_cpu(job, facts)?,
     }
     Ok(None)
 }

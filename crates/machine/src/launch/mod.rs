@@ -2,7 +2,10 @@
 //!
 //! On a GPU: a kernel that does next to nothing, alone, twenty times, and as a graph of twenty; and
 //! small copies from pinned and from pageable memory. On the CPU: the same numbers of tasks handed
-//! to the thread pool and waited for.
+//! to the thread pool and waited for. On Vulkan: twenty launches are one submission, recorded once, and
+//! there is one way to upload.
+
+mod vulkan;
 
 use std::sync::Arc;
 
@@ -16,7 +19,11 @@ use warpsmith_workload::{
     Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
+use vulkan::{VulkanMarks, VulkanUpload};
+
 pub(crate) struct Launch;
+
+const ID: &str = "machine/launch";
 
 // SAFETY: `mark.cu` takes the marks, an index and a value; its one store is behind
 // `index < marks_length`.
@@ -59,7 +66,7 @@ const TECHNIQUES: &[Technique] = &[
 impl Workload for Launch {
     fn about(&self) -> About {
         About::new(
-            "machine/launch",
+            ID,
             "start work that does nothing and wait for it: the latency floor",
             PARAMETERS,
         )
@@ -100,6 +107,19 @@ impl Workload for Launch {
             (Device::Cuda(gpu), "graph") => Box::new(CudaLaunch::new(gpu, SERIES, true, seed)?),
             (Device::Cuda(gpu), what) => {
                 Box::new(CudaUpload::new(gpu, words, what == "pinned", seed)?)
+            }
+            (Device::Vulkan(device), "one") => Box::new(VulkanMarks::new(device, 1, seed)?),
+            (Device::Vulkan(device), "series" | "graph") => {
+                Box::new(VulkanMarks::new(device, SERIES, seed)?)
+            }
+            (Device::Vulkan(device), "pageable") => {
+                Box::new(VulkanUpload::new(device, words, seed)?)
+            }
+            (Device::Vulkan(_), what) => {
+                return Err(WorkloadError::Unsupported {
+                    workload: ID,
+                    reason: format!("`{what}`: uploads to Vulkan take one way"),
+                });
             }
         })
     }

@@ -1,0 +1,107 @@
+//! The programme in Vulkan memory that somebody else has filled, recorded as one submission.
+
+use bytemuck::cast_slice;
+use warpsmith_device::VulkanDevice;
+use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
+
+use super::programme::{Direction, Walks};
+use super::workload::{ID, output};
+use crate::vulkan::failed;
+
+const SOURCE: &str = include_str!("catalytic.py");
+
+/// The two halves of the borrowed memory, then two readings and what the word at the source was.
+const A: usize = 0;
+const B: usize = 1;
+const READINGS: usize = 2;
+
+/// Borrowed memory on a Vulkan device, all cells open.
+pub(super) struct VulkanBorrow {
+    work: VulkanWork,
+}
+
+impl VulkanBorrow {
+    pub(super) fn new(
+        device: &VulkanDevice,
+        walks: &Walks,
+        a: &[u32],
+        b: &[u32],
+    ) -> Result<Self, WorkloadError> {
+        let compiled = |name| VulkanFunction::compile(device, SOURCE, name).map_err(failed(ID));
+        let (pass, word) = (compiled("feistel")?, compiled("feistel_word")?);
+        let shape = walks.shape;
+        let (dim, cells) = (shape.extents().to_vec(), shape.cells());
+        let buffers = vec![
+            device.upload(cast_slice(a))?,
+            device.upload(cast_slice(b))?,
+            device.upload(&[0; 12])?,
+        ];
+        let sweep = |from: usize, to: usize, direction: Direction| WorkLaunch {
+            function: &pass,
+            dim: dim.clone(),
+            arguments: vec![
+                WorkArgument::Array(from, dim.clone()),
+                WorkArgument::Array(to, dim.clone()),
+                WorkArgument::Int(i64::from(direction.sign())),
+            ],
+        };
+        let read_and_add = |array: usize, at: usize, delta: u32, slot: i64| WorkLaunch {
+            function: &word,
+            dim: vec![1],
+            arguments: vec![
+                WorkArgument::Array(array, vec![cells]),
+                WorkArgument::Int(at as i64),
+                WorkArgument::Int(i64::from(delta)),
+                WorkArgument::Array(READINGS, vec![3]),
+                WorkArgument::Int(slot),
+            ],
+        };
+        let (source, tap) = (shape.index(walks.source), shape.index(walks.tap));
+        let tapped = if walks.read_from_b() { B } else { A };
+        let launches = [
+            sweep(A, B, Direction::Forward),
+            sweep(B, A, Direction::Forward),
+            sweep(A, B, Direction::Undo),
+            sweep(B, A, Direction::Undo),
+            read_and_add(tapped, tap, 0, 0),
+            read_and_add(tapped, tap, 0, 1),
+            read_and_add(A, source, 1, 2),
+            read_and_add(A, source, u32::MAX, 2),
+        ];
+        let sweeps = |step: u32, undo: usize| {
+            WorkStep::Launch(2 * undo + usize::from(!Walks::changes_b(step)))
+        };
+        let mut steps = Vec::new();
+        for (reading, change) in [(4, 6), (5, 7)] {
+            steps.extend((0..walks.steps).map(|step| sweeps(step, 0)));
+            steps.push(WorkStep::Launch(reading));
+            steps.extend((0..walks.steps).rev().map(|step| sweeps(step, 1)));
+            steps.push(WorkStep::Launch(change));
+        }
+        let work = VulkanWork::new(device, buffers, &launches, &steps).map_err(failed(ID))?;
+        Ok(Self { work })
+    }
+}
+
+impl Prepared for VulkanBorrow {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        self.work.run().map_err(failed(ID))
+    }
+
+    fn device_seconds(&self) -> Option<f64> {
+        self.work.seconds()
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        // The borrowed memory is not ours to poison.
+        self.work.poison(READINGS).map_err(failed(ID))
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let read = |at| self.work.output::<u32>(at).map_err(failed(ID));
+        let readings = read(READINGS)?;
+        let count = readings[1].wrapping_sub(readings[0]);
+        Ok(output(count, &read(A)?, &read(B)?))
+    }
+}

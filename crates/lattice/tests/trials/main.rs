@@ -1,0 +1,131 @@
+//! The workloads of the machine and of the lattice on the Vulkan device that is here, against the CPU;
+//! lavapipe will do. Without a Vulkan driver every trial is ignored, not passed.
+
+#![allow(clippy::print_stderr, reason = "a trial says why it is ignored")]
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_measure::run_sampler::{RunMode, RunSampler};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::{Parameters, Workload, WorkloadError};
+
+/// A workload and what is set of it.
+type Case = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Sizes that end in the middle of a workgroup, of a word and of a key.
+const CASES: [Case; 11] = [
+    ("machine/copy", &[("bytes", "100008")]),
+    ("machine/saxpy", &[("n", "100003")]),
+    ("machine/launch", &[("what", "one")]),
+    ("machine/launch", &[("what", "series")]),
+    ("machine/launch", &[("what", "graph")]),
+    (
+        "machine/launch",
+        &[("what", "pageable"), ("bytes", "100000")],
+    ),
+    ("lattice/rd", &[("n", "21"), ("steps", "7")]),
+    ("lattice/rd", &[("n", "16"), ("steps", "1")]),
+    ("lattice/catalytic", &[("n", "13"), ("steps", "5")]),
+    ("lattice/xor", &[("bytes", "10007"), ("key", "13")]),
+    ("lattice/xor", &[("bytes", "3"), ("key", "256")]),
+];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let device = Device::open(DeviceChoice::Vulkan(0));
+    if let Err(error) = &device {
+        eprintln!("no Vulkan device: {error}");
+    }
+    let missing = device.is_err();
+    let mut trials: Vec<Trial> = (CASES.into_iter())
+        .map(|case| {
+            let words: Vec<String> = case.1.iter().map(|(n, v)| format!("{n}={v}")).collect();
+            let name = format!("{} {} on Vulkan is the CPU's", case.0, words.join(" "));
+            Trial::test(name, move || agrees(case))
+        })
+        .collect();
+    trials.push(Trial::test(
+        "a workload without a form is refused by name",
+        refused,
+    ));
+    trials.push(Trial::test("the device's timer gives samples", timed));
+    let trials = trials.into_iter();
+    let trials = trials
+        .map(|trial| trial.with_ignored_flag(missing))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn workload(id: &str) -> Result<Box<dyn Workload>, Failed> {
+    let mut all = warpsmith_machine::workloads();
+    all.extend(warpsmith_lattice::workloads());
+    let found = all.into_iter().find(|workload| workload.id() == id);
+    Ok(found.ok_or("there is no such workload")?)
+}
+
+fn parameters(workload: &dyn Workload, (_, settings): Case) -> Result<Parameters, Failed> {
+    let given: Vec<(String, String)> = (settings.iter())
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    Ok(Parameters::resolve(workload.parameters(), &given)?)
+}
+
+fn agrees(case: Case) -> Result<(), Failed> {
+    let workload = workload(case.0)?;
+    let parameters = parameters(workload.as_ref(), case)?;
+    let device = Device::open(DeviceChoice::Vulkan(0))?;
+    let cpu = Device::open(DeviceChoice::Cpu)?;
+    let seeds = [1, 2, 3];
+    match check_parity(workload.as_ref(), &device, &cpu, &parameters, &seeds)? {
+        Parity::Agrees { .. } => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn refused() -> Result<(), Failed> {
+    let case: Case = ("lattice/bfs", &[("n", "8")]);
+    let workload = workload(case.0)?;
+    let parameters = parameters(workload.as_ref(), case)?;
+    let device = Device::open(DeviceChoice::Vulkan(0))?;
+    match workload.prepare(&device, &parameters, 1) {
+        Err(WorkloadError::Unsupported { workload, .. }) => {
+            assert_eq!(workload, "lattice/bfs");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+        Ok(_) => Err("it was prepared".into()),
+    }
+}
+
+/// Twice the work takes longer, and never less than nothing.
+fn timed() -> Result<(), Failed> {
+    let device = Device::open(DeviceChoice::Vulkan(0))?;
+    let has_timer = |facts: &warpsmith_device::VulkanFacts| facts.timestamp_period > 0.0;
+    if !device
+        .vulkan()
+        .is_some_and(|vulkan| has_timer(vulkan.facts()))
+    {
+        return Ok(());
+    }
+    let mut medians = Vec::new();
+    for steps in ["1", "16"] {
+        let workload = workload("lattice/rd")?;
+        let given = [
+            ("n".to_owned(), "32".to_owned()),
+            ("steps".to_owned(), steps.to_owned()),
+        ];
+        let parameters = Parameters::resolve(workload.parameters(), &given)?;
+        let mut sampler = RunSampler::new(&device, RunMode::Warm)?;
+        let prepared = workload.prepare(&device, &parameters, 1)?;
+        let mut target = sampler.target(prepared)?;
+        let mut seconds = Vec::new();
+        for _ in 0..21 {
+            seconds.push(sampler.sample(&mut target)?.seconds);
+        }
+        seconds.sort_by(f64::total_cmp);
+        assert!(seconds[0] >= 0.0);
+        medians.push(seconds[10]);
+    }
+    assert!(medians[1] > medians[0], "{medians:?}");
+    Ok(())
+}
