@@ -26,6 +26,7 @@ mod diagnostic;
 mod emit;
 mod folder;
 mod globals;
+mod hip;
 pub mod launch_abi;
 mod lower;
 mod overload;
@@ -37,6 +38,7 @@ pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit};
 pub use folder::Folder;
 pub use globals::{ModuleText, Modules, Place};
+pub use hip::hip_text;
 pub use warpsmith_ir as ir;
 pub use warpsmith_ir::builtin::{
     BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,

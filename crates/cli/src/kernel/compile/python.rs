@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, runtime_header};
+use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, hip_text, ir, runtime_header};
 use warpsmith_core::Finding;
 use warpsmith_formats::{OutputFile, write_output};
 use warpsmith_interpreter::{Interpreter, SpirvTarget};
@@ -26,7 +26,7 @@ pub(crate) struct PythonOptions {
     /// What to write for a `.py` file.
     #[arg(long, value_enum, default_value_t = Emit::Cuda)]
     emit: Emit,
-    /// With `--emit spirv`: the adjoint, which carries gradients from outputs to inputs.
+    /// With `--emit spirv` or `msl`: the adjoint, which carries gradients from outputs to inputs.
     #[arg(long)]
     adjoint: bool,
     /// The kernel, if the file has several.
@@ -68,6 +68,10 @@ enum Emit {
     Cpu,
     /// SPIR-V for Vulkan, forward, or backward with `--adjoint`: the module's bytes.
     Spirv,
+    /// HIP C++ for AMD's GPUs, forward and backward, with its runtime. No compiler has verified it.
+    Hip,
+    /// Text for Metal, forward, or backward with `--adjoint`. No compiler has verified it.
+    Msl,
     /// PTX, by whichever NVRTC is here.
     Ptx,
     /// Instructions, registers, stack and memory of the machine code, by whichever NVRTC is here.
@@ -80,6 +84,9 @@ struct Report<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// Whether the text's own compiler has read such texts; absent where there is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -117,6 +124,7 @@ pub(crate) fn run(
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let report = Report {
             file: &shown,
+            verified: (text.is_some() && options.is_unverified()).then_some(false),
             text: text.filter(|_| statistics.is_none()),
             statistics,
             findings,
@@ -151,8 +159,23 @@ impl PythonOptions {
                     "`--emit spirv` writes bytes, which JSON does not hold: leave `--format json` out"
                 )
             }
-            (Emit::Spirv, ..) | (_, false, _) => Ok(()),
-            _ => bail!("`--adjoint` is for `--emit spirv`; the other texts hold both directions"),
+            (Emit::Spirv | Emit::Msl, ..) | (_, false, _) => Ok(()),
+            _ => bail!(
+                "`--adjoint` is for `--emit spirv` and `msl`; the other texts hold both directions"
+            ),
+        }
+    }
+
+    /// Whether what is written was read by no compiler of its own.
+    fn is_unverified(&self) -> bool {
+        matches!(self.emit, Emit::Hip | Emit::Msl)
+    }
+
+    fn plan<'m>(&self, module: &'m ir::Module) -> Result<Interpreter<'m>, Vec<Finding>> {
+        if self.adjoint {
+            Interpreter::adjoint(module)
+        } else {
+            Interpreter::forward(module)
         }
     }
 
@@ -196,17 +219,17 @@ impl PythonOptions {
                 })
             }
             Emit::Spirv => {
-                let planned = if self.adjoint {
-                    Interpreter::adjoint(module)
-                } else {
-                    Interpreter::forward(module)
-                };
-                let made = planned.and_then(|plan| plan.spirv(SpirvTarget::default()));
+                let made = (self.plan(module)).and_then(|plan| plan.spirv(SpirvTarget::default()));
                 Ok(made.map(|spirv| Written {
                     text: spirv.bytes(),
                     statistics: None,
                 }))
             }
+            Emit::Hip => plain(hip_text(&emit_cuda(module))),
+            Emit::Msl => match self.plan(module).and_then(|plan| plan.metal()) {
+                Ok(text) => plain(text),
+                Err(findings) => Ok(Err(findings)),
+            },
             Emit::Ptx => match machine_code::ptx(file, &emit_cuda(module), cuda)? {
                 Ok(text) => plain(text),
                 Err(findings) => Ok(Err(findings)),
