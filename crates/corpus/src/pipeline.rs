@@ -21,7 +21,7 @@ use crate::verify::{BATCH, Level, Verifier};
 /// Pairs of a block: enough for a row group, or as many as a level takes together, and few enough that
 /// all cores have some.
 pub(crate) fn block_pairs(levels: &[Level]) -> u64 {
-    if levels.contains(&Level::Gpu) {
+    if levels.contains(&Level::Gpu) || levels.contains(&Level::Vulkan) {
         8
     } else if levels == [Level::Text] {
         1000

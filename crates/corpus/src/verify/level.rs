@@ -18,17 +18,21 @@ pub enum Level {
     Compiled,
     /// A GPU agrees with the interpreter.
     Gpu,
+    /// A Vulkan device agrees with the interpreter: in the place of [`Level::Gpu`].
+    #[serde(rename = "executed:vulkan")]
+    Vulkan,
     /// Warp itself writes the same bytes.
     Warp,
 }
 
 impl Level {
     /// Every level.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Text,
         Self::Executed,
         Self::Compiled,
         Self::Gpu,
+        Self::Vulkan,
         Self::Warp,
     ];
 
@@ -39,6 +43,7 @@ impl Level {
             Self::Executed => "executed",
             Self::Compiled => "compiled",
             Self::Gpu => "gpu",
+            Self::Vulkan => "executed:vulkan",
             Self::Warp => "warp",
         }
     }
@@ -94,7 +99,7 @@ pub struct Verification {
     pub gradient: Check,
     /// NVRTC compiled it.
     pub compiled: Check,
-    /// A GPU agreed with the interpreter.
+    /// A GPU, or a Vulkan device, agreed with the interpreter.
     pub gpu: Check,
     /// Warp wrote the same bytes.
     pub warp: Check,

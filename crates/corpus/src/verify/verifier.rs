@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use warpsmith_compiler::{Options, compile};
-use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc};
-use warpsmith_execution::{KernelParity, verify_kernel};
+use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc, VulkanDevice};
+use warpsmith_execution::{KernelParity, VulkanParity, verify_kernel, verify_on_vulkan};
 
 use super::compiled::{Toolchain, compile_batch};
 use super::keep::Keep;
@@ -18,6 +18,9 @@ pub(crate) const BATCH: usize = 100;
 
 /// Threads in each dimension on the GPU; loops of generated kernels stay within 16 elements.
 const GPU_SIZE: usize = 40;
+
+/// The same on Vulkan, where drivers such as Mesa's run on the CPU.
+const VULKAN_SIZE: usize = 8;
 
 /// Where the levels find what they need.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,9 @@ pub enum PrepareError {
     /// Warp.
     #[error("cannot prepare the level `warp`: {0}")]
     Warp(String),
+    /// Two levels that fill one column.
+    #[error("`gpu` and `executed:vulkan` both fill the column `gpu`: name one of them")]
+    TwoDevices,
 }
 
 /// The levels of a run, ready to check records.
@@ -56,6 +62,7 @@ pub struct Verifier {
     oracle: Option<Mutex<WarpOracle>>,
     warp_every: u64,
     gpu: Option<(CudaDevice, Nvrtc, CompileCache)>,
+    vulkan: Option<VulkanDevice>,
 }
 
 impl Verifier {
@@ -68,6 +75,9 @@ impl Verifier {
             warp_every: warp_every.max(1),
             ..Self::default()
         };
+        if levels.contains(&Level::Gpu) && levels.contains(&Level::Vulkan) {
+            return Err(PrepareError::TwoDevices);
+        }
         let device = |level| move |source| PrepareError::Device { level, source };
         for level in levels {
             match level {
@@ -89,6 +99,9 @@ impl Verifier {
                     };
                     let nvrtc = nvrtc.map_err(device(*level))?;
                     verifier.gpu = Some((gpu, nvrtc, CompileCache::for_user()));
+                }
+                Level::Vulkan => {
+                    verifier.vulkan = Some(VulkanDevice::open(0).map_err(device(*level))?);
                 }
                 Level::Warp => {
                     let python = tools
@@ -131,6 +144,11 @@ impl Verifier {
                 record.verification.gpu = on_gpu(gpu, nvrtc, cache, record);
             }
         }
+        if let Some(device) = &self.vulkan {
+            for record in &mut *records {
+                record.verification.gpu = on_vulkan(device, record);
+            }
+        }
         if let Some(oracle) = &self.oracle {
             let mut oracle = oracle
                 .lock()
@@ -142,6 +160,29 @@ impl Verifier {
             }
         }
         Ok(())
+    }
+}
+
+fn on_vulkan(device: &VulkanDevice, record: &Record) -> Check {
+    let Ok(module) = compile(&record.draft.source, &Options::default()) else {
+        return Check::Failed("the compiler refuses it".to_owned());
+    };
+    match verify_on_vulkan(device, &module, VULKAN_SIZE, record.origin.index) {
+        VulkanParity::Agrees { .. } => Check::Passed,
+        VulkanParity::Disagrees {
+            direction,
+            difference,
+            ..
+        } => Check::Failed(format!(
+            "{direction}: {}[{}] is {} on Vulkan and {} in the interpreter",
+            difference.place, difference.index, difference.actual, difference.expected
+        )),
+        VulkanParity::NotExecutable { reason } | VulkanParity::Refused { reason } => {
+            Check::Skipped(reason)
+        }
+        VulkanParity::Failed { reason } => {
+            Check::Failed(reason.lines().next().unwrap_or_default().to_owned())
+        }
     }
 }
 
