@@ -67,3 +67,39 @@ def test_a_bare_function_brings_what_it_uses():
     x = np.ones(3, np.float32)
     warpsmith.compile(all_tripled).launch(3, x)
     assert (x == 3).all()
+
+
+DOUBLED = """
+import warp as wp
+
+@wp.kernel
+def doubled(x: wp.array(dtype=float), i: wp.array(dtype=int)):
+    n = wp.tid()
+    x[n] = 2.0 * x[i[n]]
+"""
+
+
+def test_numpy_arrays_run_on_vulkan():
+    import numpy as np
+
+    kernel = warpsmith.compile(DOUBLED)
+    x = np.linspace(0, 1, 1000, dtype=np.float32)
+    own = np.arange(1000, dtype=np.int32)
+    expected = 2 * x
+    try:
+        kernel.launch(1000, x, own, device="vulkan")
+    except RuntimeError as error:
+        pytest.skip(f"no Vulkan device: {error}")
+    assert (x == expected).all()
+    with pytest.raises(warpsmith.KernelRefused) as refused:
+        kernel.launch(1000, x, own + 1, device="vulkan")
+    assert refused.value.findings[0]["code"] == "K101"
+
+
+def test_devices_that_are_none_are_refused():
+    import numpy as np
+
+    kernel = warpsmith.compile(DOUBLED)
+    for device in ["cuda", "vulkan:x", "gpu"]:
+        with pytest.raises(ValueError, match="'vulkan:N'"):
+            kernel.launch(1, np.ones(1, np.float32), np.zeros(1, np.int32), device=device)

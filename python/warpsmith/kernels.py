@@ -49,13 +49,19 @@ class Kernel:
         """CUDA text that NVRTC compiles as it is."""
         return self.header + self.cuda
 
-    def launch(self, dim: int | tuple[int, ...], *arguments: Any) -> list[str]:
+    def launch(
+        self, dim: int | tuple[int, ...], *arguments: Any, device: str | None = None
+    ) -> list[str]:
         """Run over the grid `dim`; arrays are changed in place. Returns what the kernel printed.
 
         NumPy arrays run natively on all cores, where they lie. Every index is checked: where the
         kernel leaves an array, `KernelRefused` is raised after the other threads have ended. GPU
         arrays (PyTorch, CuPy, and whatever speaks DLPack) are neither copied nor waited for: the
-        kernel is queued on the stream that their library uses now. The GPU checks no index, so try a kernel on NumPy arrays first.
+        kernel is queued on the stream that their library uses now. The GPU checks no index, so try a
+        kernel on NumPy arrays first.
+
+        `device="vulkan"` (or "vulkan:1") runs NumPy arrays on a GPU of any maker: they are copied
+        there and back, and every index is checked. "cpu" insists on the CPU.
 
         >>> import numpy as np, warpsmith
         >>> kernel = warpsmith.compile('''
@@ -75,12 +81,17 @@ class Kernel:
         if len(arguments) != len(self.parameters):
             names = ", ".join(parameter.name for parameter in self.parameters)
             raise TypeError(f"the kernel takes {names}: {len(arguments)} arguments were given")
+        vulkan = _vulkan_index(device)
         if any(is_on_gpu(argument) for argument in arguments):
+            if device is not None:
+                raise ValueError(f"device={device!r} takes NumPy arrays; these are on a GPU already")
             self._launch_on_gpu(grid, arguments)
             return []
-        return self._run_on_host(grid, arguments)
+        return self._run_on_host(grid, arguments, vulkan)
 
-    def _run_on_host(self, grid: list[int], arguments: tuple[Any, ...]) -> list[str]:
+    def _run_on_host(
+        self, grid: list[int], arguments: tuple[Any, ...], vulkan: int | None
+    ) -> list[str]:
         import numpy as np
 
         passed: list[Any] = []
@@ -97,7 +108,11 @@ class Kernel:
                 memory = np.array(array, order="C")
                 copies.append((array, memory))
             passed.append((memory.ctypes.data, memory.nbytes, shape))
-        printed, found = self._program.execute(grid, passed, False, [])
+        printed: list[str] = []
+        if vulkan is None:
+            printed, found = self._program.execute(grid, passed, False, [])
+        else:
+            found = self._program.execute_on_vulkan(vulkan, grid, passed, False)
         if found is not None:
             report = json.loads(found)
             raise KernelRefused(report["text"], report["findings"])
@@ -107,8 +122,7 @@ class Kernel:
                 array[...] = memory
             elif array.tobytes() != memory.tobytes():
                 raise ValueError("the kernel writes an array that is read-only")
-        lines: list[str] = printed
-        return lines
+        return printed
 
     def _launch_on_gpu(self, grid: list[int], arguments: tuple[Any, ...]) -> None:
         passed: list[Any] = []
@@ -125,6 +139,16 @@ class Kernel:
         if len({array.gpu for array in arrays}) > 1:
             raise ValueError("the arrays are on different GPUs")
         self._program.launch(arrays[0].gpu, arrays[0].stream, grid, passed)
+
+
+def _vulkan_index(device: str | None) -> int | None:
+    """The number of a Vulkan device, or None for the CPU and for wherever the arrays are."""
+    if device is None or device == "cpu":
+        return None
+    name, _, index = device.partition(":")
+    if name != "vulkan" or not (index or "0").isdecimal():
+        raise ValueError(f"device is {device!r}; it is 'cpu', 'vulkan' or 'vulkan:N'")
+    return int(index or "0")
 
 
 def _value(argument: Any) -> list[int | float]:

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -11,8 +12,8 @@ use warpsmith_compiler::{
     BUILTINS, Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
 };
 use warpsmith_core::Finding;
-use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
-use warpsmith_execution::{ForeignArgument, GpuKernel};
+use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, VulkanDevice, VulkanKernel};
+use warpsmith_execution::{ForeignArgument, GpuKernel, VulkanError, VulkanProgram};
 use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Objects, Plan};
 
 use crate::objects::HostObject;
@@ -149,6 +150,81 @@ unsafe impl Send for Given {}
 // SAFETY: as above.
 unsafe impl Sync for Given {}
 
+/// How long a launch may take.
+const LONGEST_RUN: Duration = Duration::from_secs(60);
+
+/// Bytes where they lie.
+///
+/// # Safety
+/// The memory is there, and nobody changes it meanwhile.
+unsafe fn bytes(memory: &Borrowed) -> Vec<u8> {
+    if memory.bytes == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(memory.address, memory.bytes) }.to_vec()
+}
+
+/// An argument with arrays of its own.
+///
+/// # Safety
+/// As for [`bytes`], of every array in it.
+unsafe fn copied(argument: &Argument<Borrowed>) -> Argument {
+    match argument {
+        Argument::Value(numbers) => Argument::Value(numbers.clone()),
+        Argument::Same(position) => Argument::Same(*position),
+        Argument::Absent => Argument::Absent,
+        Argument::Array(array) => Argument::Array(ArrayArgument {
+            shape: array.shape.clone(),
+            // SAFETY: the caller's promise, here and below.
+            data: unsafe { bytes(&array.data) },
+            gradient: array
+                .gradient
+                .as_ref()
+                .map(|memory| unsafe { bytes(memory) }),
+        }),
+        Argument::Struct(fields) => {
+            // SAFETY: as above.
+            Argument::Struct(
+                fields
+                    .iter()
+                    .map(|field| unsafe { copied(field) })
+                    .collect(),
+            )
+        }
+    }
+}
+
+/// Puts the arrays of `copy` back to where they came from.
+///
+/// # Safety
+/// The memory is there, can be written, and is as large as it says; nobody else uses it meanwhile.
+unsafe fn write_back(argument: &Argument<Borrowed>, copy: &Argument) {
+    match (argument, copy) {
+        (Argument::Array(array), Argument::Array(copy)) => {
+            let gradients = array.gradient.iter().zip(&copy.gradient);
+            for (memory, bytes) in std::iter::once((&array.data, &copy.data)).chain(gradients) {
+                let count = memory.bytes.min(bytes.len());
+                if count > 0 {
+                    // SAFETY: the caller's promise; the copy has memory of its own.
+                    unsafe {
+                        memory
+                            .address
+                            .copy_from_nonoverlapping(bytes.as_ptr(), count)
+                    };
+                }
+            }
+        }
+        (Argument::Struct(fields), Argument::Struct(copies)) => {
+            for (field, copy) in fields.iter().zip(copies) {
+                // SAFETY: as above.
+                unsafe { write_back(field, copy) };
+            }
+        }
+        _ => {}
+    }
+}
+
 /// An argument in device memory: an array's address and shape, or a value.
 #[derive(FromPyObject)]
 pub(crate) enum DeviceArgument {
@@ -168,6 +244,8 @@ pub(crate) struct Program {
     plans: Mutex<[Option<Arc<Plan>>; 2]>,
     /// Where it has been loaded, by the GPU's index.
     loaded: Mutex<BTreeMap<usize, Arc<GpuKernel>>>,
+    /// Where it has been compiled for Vulkan, by the device's index and by direction.
+    on_vulkan: Mutex<BTreeMap<(usize, bool), (VulkanDevice, VulkanKernel)>>,
 }
 
 /// The compiled kernel, or why it was refused as JSON: a pair of which one is nothing.
@@ -191,6 +269,7 @@ pub(crate) fn compile(
                     module,
                     plans: Mutex::default(),
                     loaded: Mutex::default(),
+                    on_vulkan: Mutex::default(),
                 };
                 Ok((Some(program), None))
             }
@@ -287,6 +366,47 @@ impl Program {
         Ok((printed, found))
     }
 
+    /// Runs on the Vulkan device of this index, or the adjoint where `adjoint` is set, on copies of arrays:
+    /// what changed is written back to where they lie. What was found, as JSON, where anything was. The
+    /// caller keeps the arrays, as large as it says, until this returns.
+    fn execute_on_vulkan(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        dim: Vec<usize>,
+        arguments: Vec<Option<HostArgument>>,
+        adjoint: bool,
+    ) -> PyResult<Option<String>> {
+        let given = Given(arguments.into_iter().map(argument_or_none).collect());
+        let findings = py.detach(|| {
+            let given = &given;
+            let plan = match self.plan(adjoint) {
+                Ok(plan) => plan,
+                Err(findings) => return Ok(findings),
+            };
+            let program = match self.vulkan_program(index, adjoint, plan) {
+                Err(VulkanError::Refused(findings)) => return Ok(findings),
+                program => program.map_err(failed)?,
+            };
+            // SAFETY: addresses and sizes are those of arrays that the caller keeps.
+            let mut copies: Vec<Argument> =
+                given.0.iter().map(|one| unsafe { copied(one) }).collect();
+            let findings = program
+                .run(&dim, &mut copies, LONGEST_RUN)
+                .map_err(failed)?;
+            for (argument, copy) in given.0.iter().zip(&copies) {
+                // SAFETY: as above; like every function that lets go of the lock, it relies on other
+                // threads to leave the arrays alone, and the caller on arrays that can be written.
+                unsafe { write_back(argument, copy) };
+            }
+            Ok::<_, PyErr>(findings)
+        })?;
+        match findings.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(refusal(findings, &self.source)?)),
+        }
+    }
+
     /// What the function that the kernel calls first gives back, as JSON; nothing where there is none.
     fn returned(&self) -> PyResult<Option<String>> {
         let module = &self.module;
@@ -332,6 +452,28 @@ impl Program {
 }
 
 impl Program {
+    /// The kernel on a Vulkan device, compiled for it at the first call.
+    fn vulkan_program(
+        &self,
+        index: usize,
+        adjoint: bool,
+        plan: Arc<Plan>,
+    ) -> Result<VulkanProgram<'_>, VulkanError> {
+        let mut kept = self
+            .on_vulkan
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let interpreter = Interpreter::of(&self.module, plan);
+        if let Some((device, kernel)) = kept.get(&(index, adjoint)) {
+            let (module, kernel) = (&self.module, kernel.clone());
+            return Ok(VulkanProgram::of(device, module, interpreter, kernel));
+        }
+        let device = VulkanDevice::open_once(index)?;
+        let program = VulkanProgram::build(&device, &self.module, interpreter, false)?;
+        kept.insert((index, adjoint), (device, program.kernel()));
+        Ok(program)
+    }
+
     /// The kernel on a GPU, compiled for it at the first call.
     fn on(&self, device: &CudaDevice, gpu: usize) -> PyResult<Arc<GpuKernel>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
