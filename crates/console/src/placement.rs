@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use serde::Serialize;
 use warpsmith_core::Seconds;
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
+use warpsmith_device::{
+    CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices, vulkan_devices,
+};
 use warpsmith_telemetry::GpuLoad;
 use warpsmith_wisdom::{
     Bus, Candidate, Chooser, Condition, Constraints, Identity, Loaded, OperationId, Origin, Parts,
@@ -72,7 +74,8 @@ pub fn device_for(
     parameters: &Parameters,
 ) -> Result<Device> {
     // Without a GPU there is nothing to choose between; one that does not start is an error.
-    if global.device != DeviceChoice::Auto || cuda_devices().unwrap_or_default().is_empty() {
+    let choice = || !cuda_devices().unwrap_or_default().is_empty() || knows_vulkan(workload.id());
+    if global.device != DeviceChoice::Auto || !choice() {
         return Ok(Device::open(global.device)?);
     }
     let cost = workload.cost(parameters);
@@ -86,11 +89,21 @@ pub fn device_for(
         footprint: cost.bytes.0 as f64 / passes,
         ..Problem::default()
     };
-    let (device, decision) = Placement::of(workload.id())?.decide(global, &problem, false)?;
+    let placement = Placement::of(workload.id())?.with_measured_vulkan();
+    let (device, decision) = placement.decide(global, &problem, false)?;
     if global.verbose {
         output::note(global, &decision.explain());
     }
     Ok(device)
+}
+
+/// Whether the workload was measured on a Vulkan device of this machine.
+fn knows_vulkan(workload: &str) -> bool {
+    let identity = Identity::here();
+    match WisdomFile::of(&identity).load(&identity) {
+        Loaded::Found(wisdom) => wisdom.find(workload, "vulkan:0").is_some(),
+        Loaded::Absent | Loaded::Useless(_) => false,
+    }
 }
 
 impl Placement {
@@ -158,6 +171,29 @@ impl Placement {
             wisdom,
             useless,
         }
+    }
+
+    /// With the Vulkan devices on which the operation was measured: of others nothing is known, and a
+    /// driver may run on the CPU.
+    fn with_measured_vulkan(mut self) -> Self {
+        let Some(wisdom) = &self.wisdom else {
+            return self;
+        };
+        let mut candidates = self.chooser.candidates(self.id).to_vec();
+        for facts in vulkan_devices().unwrap_or_default() {
+            let choice = DeviceChoice::Vulkan(facts.index);
+            let name = choice.to_string();
+            let known = wisdom.find(&self.operation, &name);
+            if let Some(profile) = known.and_then(|known| known.profile().ok()) {
+                let mut candidate = Candidate::on_host(&name, profile);
+                candidate.memory = facts.memory as f64;
+                candidates.push(candidate);
+                self.choices.push(choice);
+            }
+        }
+        self.chooser = Chooser::new();
+        self.id = self.chooser.add(&self.operation, candidates);
+        self
     }
 
     /// Decides, or explains what the user decided.

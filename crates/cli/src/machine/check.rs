@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::{Finding, Report, Severity};
+use warpsmith_device::{VulkanFacts, vulkan_devices};
 use warpsmith_doctor::{
-    CheckBody, Detail, DirectoryHost, Host, MachineFacts, RealHost, RecordingHost, Runs,
-    check_machine, check_text, collect_machine, will_it_run,
+    CheckBody, CommandOutput, Detail, DirectoryHost, Host, MachineFacts, RealHost, RecordingHost,
+    Runs, check_machine, check_text, collect_machine, will_it_run,
 };
 use warpsmith_formats::write_output;
 
@@ -22,7 +23,7 @@ use warpsmith_console::output;
 
 /// Check this machine: driver, GPUs, toolkits, Python, containers.
 ///
-/// Reads files; starts neither Python nor CUDA unless `--deep` is given.
+/// Reads files; starts neither Python nor CUDA nor Vulkan unless `--deep` is given.
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith check\n  warpsmith check -v\n  warpsmith check --deep\n  \
@@ -30,7 +31,7 @@ use warpsmith_console::output;
                   warpsmith check --file torch.whl --gpu \"RTX 5090\""
 )]
 pub(crate) struct Check {
-    /// Initialise CUDA and launch a kernel in a child process, with a time limit.
+    /// Initialise CUDA and Vulkan and launch a kernel in a child process, with a time limit.
     #[arg(long)]
     deep: bool,
     /// Also write the report as JSON.
@@ -69,7 +70,7 @@ impl Check {
         }
         let mut report = check_machine(&facts);
         if self.deep {
-            output::note(global, "starting CUDA in a child process");
+            output::note(global, "starting CUDA and Vulkan in child processes");
             deep(global, &mut report)?;
         }
         if let Some(path) = &self.save {
@@ -87,8 +88,11 @@ impl Check {
             };
             write!(out, "{}", check_text(&report, detail))?;
             // Who asks for it wants to know that it worked, too.
-            if let Some(finding) = report.findings.first().filter(|_| self.deep) {
-                writeln!(out, "CUDA, really started: {}", finding.message)?;
+            if self.deep {
+                let started = |finding: &&Finding| finding.code.starts_with("D0");
+                for finding in report.findings.iter().filter(started) {
+                    writeln!(out, "really started: {}", finding.message)?;
+                }
             }
         }
         Ok(Outcome::fine_if(report.worst() != Some(Severity::Error)))
@@ -136,8 +140,28 @@ impl Check {
     }
 }
 
-/// Runs a kernel in a child of this program and adds what came of it.
+/// Runs a kernel in a child of this program on each device, and adds what came of it.
 fn deep(global: &Global, report: &mut Report<CheckBody>) -> Result<()> {
+    let mut found = vec![deep_on_cuda(global)?];
+    // Without a loader there are none, which is no problem of the machine.
+    for facts in vulkan_devices().unwrap_or_default() {
+        found.push(deep_on_vulkan(global, &facts)?);
+    }
+    for (place, finding) in found.into_iter().enumerate() {
+        report.findings.insert(place, finding.clone());
+        report.body.causes.insert(
+            place,
+            warpsmith_doctor::Cause {
+                finding,
+                consequences: Vec::new(),
+            },
+        );
+    }
+    Ok(())
+}
+
+/// How `verify machine/saxpy` ended in a child of this program; nothing where it had to be killed.
+fn saxpy_in_a_child(global: &Global, device: Option<&str>) -> Result<Option<CommandOutput>> {
     let program = global.host.command();
     let mut command = program.context("cannot find this program's own file")?;
     command.args([
@@ -148,14 +172,20 @@ fn deep(global: &Global, report: &mut Report<CheckBody>) -> Result<()> {
         "--format",
         "json",
     ]);
+    if let Some(device) = device {
+        command.args(["--device", device]);
+    }
     let argv: Vec<_> = iter::once(command.get_program())
         .chain(command.get_args())
         .map(OsStr::to_string_lossy)
         .collect();
     let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
-    let output = RealHost::new().run(&argv, Duration::from_secs(60));
+    Ok(RealHost::new().run(&argv, Duration::from_secs(60)))
+}
+
+fn deep_on_cuda(global: &Global) -> Result<Finding> {
     let source = "warpsmith verify machine/saxpy";
-    let finding = match output {
+    Ok(match saxpy_in_a_child(global, None)? {
         None => Finding::new(
             "D002",
             Severity::Error,
@@ -180,16 +210,41 @@ fn deep(global: &Global, report: &mut Report<CheckBody>) -> Result<()> {
         .because(source, format!("exit {}", output.rc))
         .because("stderr", output.stderr.trim().to_owned())
         .hint("`warpsmith devices` and `warpsmith verify --all` say more"),
+    })
+}
+
+fn deep_on_vulkan(global: &Global, facts: &VulkanFacts) -> Result<Finding> {
+    let name = format!("vulkan:{}", facts.index);
+    let shown = format!("{name} ({})", facts.name);
+    if !facts.lacks.is_empty() {
+        let message = format!("{shown} runs no kernels");
+        return Ok(Finding::new("D005", Severity::Warning, message)
+            .because("it lacks", facts.lacks.join(", "))
+            .hint("choose another device: `warpsmith devices` lists them"));
+    }
+    let source = format!("warpsmith verify machine/saxpy --device {name}");
+    let finding = match saxpy_in_a_child(global, Some(&name))? {
+        Some(output) if output.rc == 0 => {
+            let message = format!("{shown} starts, and a kernel computes what the CPU computes");
+            Finding::new("D004", Severity::Info, message).because(source, "exit 0")
+        }
+        output => {
+            let message = format!("{shown} runs no kernels, or they give wrong numbers");
+            let (end, said) = match output {
+                Some(output) => (format!("exit {}", output.rc), output.stderr),
+                None => ("killed after 60 seconds".to_owned(), String::new()),
+            };
+            Finding::new("D005", Severity::Warning, message)
+                .because(source, end)
+                .because("stderr", said.trim().to_owned())
+                .hint("update the driver, or choose another device: `warpsmith devices` lists them")
+        }
     };
-    report.findings.insert(0, finding.clone());
-    report.body.causes.insert(
-        0,
-        warpsmith_doctor::Cause {
-            finding,
-            consequences: Vec::new(),
-        },
-    );
-    Ok(())
+    let missing = facts.missing_features();
+    Ok(match missing.is_empty() {
+        true => finding,
+        false => finding.because("kernels are refused that need", missing.join(", ")),
+    })
 }
 
 fn answer(global: &Global, file: &Path, gpu: &str) -> Result<Outcome> {

@@ -142,6 +142,10 @@ fn describe_vulkan(device: &VulkanFacts) -> String {
         device.driver,
         has.join(", "),
     );
+    let missing = device.missing_features();
+    if device.lacks.is_empty() && !missing.is_empty() {
+        let _ = writeln!(text, "        lacks {}", missing.join(", "));
+    }
     if !device.lacks.is_empty() {
         let _ = writeln!(
             text,

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpsmith_core::{Bytes, Hertz};
-use warpsmith_device::{CpuFacts, GpuFacts, cuda_devices};
+use warpsmith_device::{CpuFacts, GpuFacts, VulkanFacts, cuda_devices, vulkan_devices};
 use warpsmith_lattice::InstructionSet;
 use warpsmith_report::calendar;
 use warpsmith_report::document::{Commit, Fitness, Subject};
@@ -160,7 +160,25 @@ fn lines(machine: &MachineFacts) -> Vec<String> {
             lines.push(machine.system.clone());
         }
     }
+    // Without a loader there are none.
+    lines.extend(vulkan_line(&vulkan_devices().unwrap_or_default()));
     lines
+}
+
+/// The Vulkan devices, and what they lack.
+fn vulkan_line(devices: &[VulkanFacts]) -> Option<String> {
+    let words: Vec<String> = (devices.iter())
+        .map(|device| {
+            let mut missing = device.lacks.clone();
+            missing.extend(device.missing_features().into_iter().map(str::to_owned));
+            let lacks = match missing.is_empty() {
+                true => String::new(),
+                false => format!(", lacks {}", missing.join(", ")),
+            };
+            format!("{} ({}{lacks})", device.name, device.kind.word())
+        })
+        .collect();
+    (!words.is_empty()).then(|| format!("Vulkan: {}", words.join(" · ")))
 }
 
 fn gpu_line(gpu: &GpuFacts, driver: Option<&str>) -> String {
