@@ -146,7 +146,7 @@ pub(crate) fn write(
     }
     let mut w = emitter.w;
     if target.no_float64 && w.requires(capability::FLOAT64) {
-        let what = "64-bit floats, which the device does not have".to_owned();
+        let what = "64-bit floats where the device has none".to_owned();
         return Err(refuse(Refusal { what, at: 0 }));
     }
     for width in w.float_widths() {

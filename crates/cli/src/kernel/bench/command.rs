@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::{Finding, Severity};
-use warpsmith_device::{ActivityTrace, Device};
+use warpsmith_device::{ActivityTrace, Device, DeviceChoice};
 use warpsmith_formats::write_output;
 use warpsmith_measure::findings;
 use warpsmith_measure::roofline::Ceilings;
@@ -46,6 +46,7 @@ use warpsmith_console::output;
     after_long_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
     warpsmith bench machine/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
     warpsmith bench machine/saxpy --roofline\n  \
+    warpsmith bench machine lattice/rd --device cuda --beside vulkan\n  \
     warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
     warpsmith bench softmax.toml --mode cold --roofline   # your own kernel over its sizes\n  \
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
@@ -66,6 +67,9 @@ pub(crate) struct Bench {
     /// What is timed.
     #[arg(long, value_enum, default_value_t = Mode::Warm)]
     mode: Mode,
+    /// Measure the workloads on this device too, in turns, such as `vulkan` beside `--device cuda`.
+    #[arg(long, value_name = "DEVICE")]
+    beside: Option<DeviceChoice>,
     /// Rounds, spread over the session: each workload in turn, then again.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -166,9 +170,19 @@ impl Bench {
             Some(file) => Some(self.kernel.read_ptx(file)?),
             None => None,
         };
-        let workloads = match (file.is_some() || !cases.is_empty()) && names.is_empty() {
-            true => Vec::new(),
-            false => self.choose(names)?,
+        let named = !((file.is_some() || !cases.is_empty()) && names.is_empty());
+        let beside = match self.beside.filter(|_| named) {
+            Some(choice) => {
+                let other = Device::open(choice)?;
+                let jobs = self.choose(names.clone())?.into_iter();
+                jobs.map(|job| (job.beside(choice), other.clone()))
+                    .collect()
+            }
+            None => Vec::new(),
+        };
+        let workloads = match named {
+            true => self.choose(names)?,
+            false => Vec::new(),
         };
         let device = Device::open(global.device)?;
         let kernel = match (file, read, device.cuda()) {
@@ -215,6 +229,7 @@ impl Bench {
                 Ok((job, place))
             })
             .collect::<Result<Vec<_>>>()?;
+        let jobs: Vec<(Job, Device)> = jobs.into_iter().chain(beside).collect();
         let ceilings = match self.roofline && !jobs.is_empty() {
             true => Some(Ceilings::measure(&device)?),
             false => None,

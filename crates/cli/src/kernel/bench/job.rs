@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use serde::Serialize;
 use warpsmith_case::{Scope, TunableValue};
-use warpsmith_device::{CpuDevice, Device};
+use warpsmith_device::{CpuDevice, Device, DeviceChoice};
 use warpsmith_measure::device_state::DeviceReading;
 use warpsmith_measure::kernel_file::KernelLaunch;
 use warpsmith_measure::measurement::{Figures, Measurement};
@@ -131,6 +131,12 @@ impl Job {
             cost: workload.cost(&parameters),
             what: What::Workload(workload, parameters),
         })
+    }
+
+    /// The same on another device, which its name tells.
+    pub(super) fn beside(mut self, device: DeviceChoice) -> Self {
+        self.name = format!("{} on {device}", self.name);
+        self
     }
 
     /// A kernel of a file.

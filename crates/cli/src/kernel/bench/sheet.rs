@@ -164,13 +164,15 @@ impl Rows {
                 meanwhile += &format!("{}: {state}\n", row.workload);
             }
         }
+        let mut devices: Vec<&str> = self.0.iter().map(|row| &*row.device).collect();
+        devices.dedup();
         let mode = serde_json::to_value(first.measurement.conditions.mode).unwrap_or_default();
         format!(
             "{}\n{}{}{memory}{roofline}\non {}, mode {}\n{meanwhile}",
             measured::table(&pairs),
             self.rates(),
             self.launches(),
-            first.device,
+            devices.join(" and "),
             mode.as_str().unwrap_or_default()
         )
     }
