@@ -59,8 +59,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (n, times) in [(1, 2000), (elements, 30)] {
             let mut arguments = vec![array(n), array(n)];
             arguments.extend((0..scalars).map(|_| Argument::float(0.5)));
-            let runs = program.time(&[n], &arguments, times, LIMIT)?;
+            // The device's timer costs time itself, so that launch and wait are timed without it.
+            let runs = program.time(&[n], &arguments, times, false, LIMIT)?;
             let host = median(runs.iter().map(|run| run.host).collect());
+            let runs = program.time(&[n], &arguments, times, true, LIMIT)?;
             let timer = median(runs.iter().filter_map(|run| run.device).collect());
             let rate = 4.0 * arrays_touched * n as f64 / timer / 1e9;
             println!(

@@ -132,7 +132,7 @@ impl<'m> VulkanProgram<'m> {
         limit: Duration,
     ) -> Result<Vec<Finding>, VulkanError> {
         let uploaded = self.upload(dim, arguments)?;
-        self.repeat(&uploaded, 1, limit)?;
+        self.repeat(&uploaded, 1, false, limit)?;
         for (array, (values, gradients)) in LaunchBlock::arrays(self.module, arguments)
             .into_iter()
             .zip(&uploaded.arrays)
@@ -149,16 +149,17 @@ impl<'m> VulkanProgram<'m> {
     }
 
     /// Runs the kernel `times` times on one upload of the arguments, which stay as they are: the seconds
-    /// that each run took, by the device's timer, or by ours around launch and wait where it has none.
+    /// that each run took, by our clock around launch and wait, or with the device's timer running along.
     pub fn time(
         &self,
         dim: &[usize],
         arguments: &[Argument],
         times: usize,
+        by_device: bool,
         limit: Duration,
     ) -> Result<Vec<Timed>, VulkanError> {
         let uploaded = self.upload(dim, &mut arguments.to_vec())?;
-        self.repeat(&uploaded, times, limit)
+        self.repeat(&uploaded, times, by_device, limit)
     }
 
     fn upload(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Uploaded, VulkanError> {
@@ -194,6 +195,7 @@ impl<'m> VulkanProgram<'m> {
         &self,
         uploaded: &Uploaded,
         times: usize,
+        by_device: bool,
         limit: Duration,
     ) -> Result<Vec<Timed>, VulkanError> {
         if uploaded.groups == 0 {
@@ -206,7 +208,7 @@ impl<'m> VulkanProgram<'m> {
         };
         // SAFETY: the block holds the addresses of buffers that live in `uploaded` until the launch is gone;
         // the kernel checks every index against their sizes.
-        let launch = unsafe { self.device.record(&[step], times > 1) }?;
+        let launch = unsafe { self.device.record(&[step], by_device) }?;
         (0..times)
             .map(|_| {
                 let begun = std::time::Instant::now();

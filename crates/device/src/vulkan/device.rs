@@ -1,19 +1,22 @@
-//! An open Vulkan device: its queue, its command buffer, its clock of finished work.
+//! An open Vulkan device: its queue, its command buffer, its sign of finished work.
 //!
-//! Invariants: work is submitted one at a time under a lock, and each piece raises the timeline semaphore by
-//! one; after work that did not end, or a lost device, everything else is refused and nothing is freed.
+//! Invariants: work is submitted one at a time under a lock and waited for by the device's one fence; after
+//! work that did not end, or a lost device, everything else is refused and nothing is freed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use super::facts::{Found, VulkanFacts, found};
+use super::facts::{Found, VulkanFacts, VulkanKind, found};
 use super::loader::loader;
 use super::pipeline_cache;
 use crate::error::DeviceError;
 use crate::ledger::Ledger;
+
+/// How long a wait looks before it sleeps.
+const LOOKS_FOR: Duration = Duration::from_micros(200);
 
 /// A Vulkan device that is open. Clones are the same device.
 #[derive(Clone)]
@@ -31,14 +34,13 @@ pub(super) struct Shared {
     pub(super) ledger: Arc<Ledger>,
     pub(super) commands: vk::CommandPool,
     queue: Mutex<Queue>,
-    finished: vk::Semaphore,
+    /// Raised at the end of what was submitted last.
+    finished: vk::Fence,
     given_up: AtomicBool,
 }
 
 struct Queue {
     queue: vk::Queue,
-    /// The semaphore's value after everything that was submitted.
-    submitted: u64,
 }
 
 impl std::fmt::Debug for VulkanDevice {
@@ -92,7 +94,6 @@ impl VulkanDevice {
             vk::PhysicalDeviceVulkan11Features::default().storage_buffer16_bit_access(facts.halves);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default()
             .buffer_device_address(true)
-            .timeline_semaphore(true)
             .storage_buffer8_bit_access(facts.bytes)
             .shader_buffer_int64_atomics(facts.int64_atomics);
         let features = vk::PhysicalDeviceFeatures::default()
@@ -121,11 +122,8 @@ impl VulkanDevice {
                 .queue_family_index(found.family)
                 .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
             let commands = device.create_command_pool(&pool, None).map_err(opening)?;
-            let mut kind = vk::SemaphoreTypeCreateInfo::default()
-                .semaphore_type(vk::SemaphoreType::TIMELINE)
-                .initial_value(0);
-            let wanted = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-            let finished = device.create_semaphore(&wanted, None).map_err(opening)?;
+            let wanted = vk::FenceCreateInfo::default();
+            let finished = device.create_fence(&wanted, None).map_err(opening)?;
             let ranges = [vk::PushConstantRange {
                 stage_flags: vk::ShaderStageFlags::COMPUTE,
                 offset: 0,
@@ -150,10 +148,7 @@ impl VulkanDevice {
                     layout,
                     ledger: Arc::new(Ledger::for_this_build()),
                     commands,
-                    queue: Mutex::new(Queue {
-                        queue,
-                        submitted: 0,
-                    }),
+                    queue: Mutex::new(Queue { queue }),
                     finished,
                     given_up: AtomicBool::new(false),
                 }),
@@ -261,6 +256,25 @@ impl Shared {
         }
     }
 
+    /// Looks for the end of short work without sleeping: waking a thread takes longer than many kernels.
+    fn ends_soon(&self, limit: Duration) -> bool {
+        // Mesa's software driver raises a fence that nobody waits for late.
+        if self.facts.kind == VulkanKind::Software {
+            return false;
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < LOOKS_FOR.min(limit) {
+            // SAFETY: the fence is this device's.
+            match unsafe { self.device.get_fence_status(self.finished) } {
+                Ok(true) => return true,
+                Ok(false) => std::hint::spin_loop(),
+                // The wait that follows says what is wrong.
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
     /// Submits recorded commands and waits for their end.
     pub(super) fn run(
         &self,
@@ -269,29 +283,24 @@ impl Shared {
         limit: Duration,
     ) -> Result<(), DeviceError> {
         self.check()?;
-        let mut queue = self.queue();
-        let value = queue.submitted + 1;
-        let (lists, semaphores, values) = ([commands], [self.finished], [value]);
-        let mut timeline =
-            vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
-        let work = vk::SubmitInfo::default()
-            .command_buffers(&lists)
-            .signal_semaphores(&semaphores)
-            .push_next(&mut timeline);
-        // SAFETY: the commands were recorded on this device; the queue is used under its lock; the
-        // structures outlive the call. The value is above all that were signalled.
-        unsafe {
-            self.device
-                .queue_submit(queue.queue, &[work], vk::Fence::null())
-        }
-        .map_err(|result| self.failed(attempted, result))?;
-        queue.submitted = value;
-        let wait = vk::SemaphoreWaitInfo::default()
-            .semaphores(&semaphores)
-            .values(&values);
+        let queue = self.queue();
+        let (lists, fences) = ([commands], [self.finished]);
+        let work = vk::SubmitInfo::default().command_buffers(&lists);
         let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        // SAFETY: the semaphore is this device's, and a timeline.
-        match unsafe { self.device.wait_semaphores(&wait, nanoseconds) } {
+        // SAFETY: the commands were recorded on this device; queue and fence are used under the queue's
+        // lock, and no submission is under way with the fence, since each is waited for; the structures
+        // outlive the calls.
+        let waited = unsafe {
+            self.device
+                .reset_fences(&fences)
+                .and_then(|()| (self.device).queue_submit(queue.queue, &[work], self.finished))
+                .map_err(|result| self.failed(attempted, result))?;
+            if self.ends_soon(limit) {
+                return Ok(());
+            }
+            self.device.wait_for_fences(&fences, true, nanoseconds)
+        };
+        match waited {
             Ok(()) => Ok(()),
             Err(vk::Result::TIMEOUT) => {
                 self.given_up.store(true, Ordering::Relaxed);
@@ -316,7 +325,7 @@ impl Drop for Shared {
         unsafe {
             self.device.destroy_pipeline_cache(self.cache, None);
             self.device.destroy_pipeline_layout(self.layout, None);
-            self.device.destroy_semaphore(self.finished, None);
+            self.device.destroy_fence(self.finished, None);
             self.device.destroy_command_pool(self.commands, None);
             self.device.destroy_device(None);
         }

@@ -218,10 +218,6 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
             v12.buffer_device_address,
             "buffers by address (bufferDeviceAddress)",
         ),
-        (
-            v12.timeline_semaphore,
-            "timeline semaphores (timelineSemaphore)",
-        ),
     ];
     let missing = needed.iter().filter(|(has, _)| *has == vk::FALSE);
     facts.lacks = missing.map(|(_, what)| (*what).to_owned()).collect();
