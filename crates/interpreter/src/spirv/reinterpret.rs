@@ -35,7 +35,7 @@ impl Emitter<'_> {
                     let part = self.w.value(op, Kind::U64, &[*raw, places]);
                     word = self.w.value(Op::BitwiseOr, Kind::U64, &[word, part]);
                 }
-                (leaf.scalar, self.from_raw_bits(leaf.scalar, word))
+                (leaf.scalar, self.value_of_raw_bits(leaf.scalar, word))
             })
             .collect();
         for (n, (scalar, value)) in made.into_iter().enumerate() {
@@ -62,7 +62,7 @@ impl Emitter<'_> {
     }
 
     /// The value that a lane would read from the low bits of a word.
-    fn from_raw_bits(&mut self, scalar: Scalar, word: Id) -> Id {
+    fn value_of_raw_bits(&mut self, scalar: Scalar, word: Id) -> Id {
         if stored(scalar) == Kind::U64 {
             return match scalar {
                 Scalar::F64 => self.w.value(Op::Bitcast, Kind::F64, &[word]),
