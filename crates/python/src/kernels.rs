@@ -174,15 +174,15 @@ unsafe fn copied(argument: &Argument<Borrowed>) -> Argument {
         Argument::Value(numbers) => Argument::Value(numbers.clone()),
         Argument::Same(position) => Argument::Same(*position),
         Argument::Absent => Argument::Absent,
-        Argument::Array(array) => Argument::Array(ArrayArgument {
-            shape: array.shape.clone(),
-            // SAFETY: the caller's promise, here and below.
-            data: unsafe { bytes(&array.data) },
-            gradient: array
-                .gradient
-                .as_ref()
-                .map(|memory| unsafe { bytes(memory) }),
-        }),
+        Argument::Array(array) => {
+            // SAFETY: the caller's promise, of values and gradients alike.
+            let copy = |memory: &Borrowed| unsafe { bytes(memory) };
+            Argument::Array(ArrayArgument {
+                shape: array.shape.clone(),
+                data: copy(&array.data),
+                gradient: array.gradient.as_ref().map(copy),
+            })
+        }
         Argument::Struct(fields) => {
             // SAFETY: as above.
             Argument::Struct(
