@@ -21,13 +21,20 @@ RUNNER = Path(__file__).with_name("run_warp_program.py")
 
 # Programs, their arguments, and arrays that are allocated without being written.
 PROGRAMS = {
+    "core/example_dem": (["--stage-path", "None", "--num-frames", "1"], ()),
     "core/example_fdtd_3d": (["--headless", "--resolution", "48", "--num-steps", "5"], ("e_x_center_plane_buffer",)),
+    "core/example_fft_poisson_navier_stokes_2d": (["--headless", "--num-steps", "2"], ()),
     "core/example_fluid": (["--headless", "--num-frames", "2"], ()),
     "core/example_graph_capture": (["--headless", "--num-frames", "3"], ()),
+    "core/example_nvdb": (["--stage-path", "None", "--num-frames", "4"], ()),
+    "core/example_mesh": (["--stage-path", "None", "--num-frames", "4"], ()),
+    "core/example_raycast": (["--headless", "--width", "96", "--height", "64"], ()),
     "core/example_raymarch": (["--headless", "--width", "48", "--height", "32"], ()),
     "core/example_sample_mesh": (["--stage-path", "None", "--num-frames", "4"], ()),
     "core/example_sph": (["--stage-path", "None", "--num-frames", "1"], ()),
+    "core/example_torch": (["--headless", "--num-frames", "2", "--train-iters", "3"], ()),
     "core/example_wave": (["--stage-path", "None", "--num-frames", "3"], ()),
+    "geometry/example_isosurface": (["--stage-path", "None", "--num-frames", "3"], ()),
     "optim/example_fluid_checkpoint": (
         ["--headless", "--train-iters", "1", "--num-frames", "2", "--pressure-iterations", "4"],
         (),
@@ -36,6 +43,15 @@ PROGRAMS = {
         ["--headless", "--train-iters", "1", "--num-frames", "2", "--pressure-iterations", "4"],
         ("scratch",),
     ),
+    "optim/example_navier_stokes_perturbation": (
+        ["--headless", "--train-iters", "1", "--spin-up-steps", "2", "--lead-steps", "2"],
+        (),
+    ),
+    "optim/example_particle_repulsion": (["--headless", "--num-frames", "2"], ()),
+    "tile/example_tile_block_cholesky": (["--headless"], ()),
+    "tile/example_tile_cholesky": (["--headless"], ()),
+    "tile/example_tile_matmul": (["--headless"], ()),
+    "tile/example_tile_mcgp": (["--headless", "--height", "16", "--slices", "4"], ()),
 }
 
 # Hundreds of launches over some 60,000 particles each: minutes on the interpreter.
@@ -43,15 +59,10 @@ SLOW = ("core/example_sph",)
 
 # Programs whose kernels the interpreter refuses, and the word that says why.
 REFUSED = {
-    "core/example_fft_poisson_navier_stokes_2d": (["--headless", "--num-steps", "2"], "tiles"),
-    "core/example_nvdb": (["--stage-path", "None", "--num-frames", "1"], "Volume is not in warpsmith.warp"),
-    "geometry/example_isosurface": (["--stage-path", "None", "--num-frames", "1"], "geometry"),
-    "optim/example_navier_stokes_perturbation": (["--headless", "--train-iters", "1"], "tiles"),
-    "optim/example_particle_repulsion": (["--headless", "--num-frames", "1"], "wp.grad"),
-    "tile/example_tile_block_cholesky": (["--headless"], "tiles"),
-    "tile/example_tile_cholesky": (["--headless"], "tiles"),
-    "tile/example_tile_matmul": (["--headless"], "tiles"),
-    "tile/example_tile_mcgp": (["--headless", "--height", "16", "--slices", "4"], "tiles"),
+    "geometry/example_isosurface": (
+        ["--stage-path", "None", "--num-frames", "1", "--method", "surface_nets"],
+        "IsoSurfaceNets is not in warpsmith.warp",
+    ),
 }
 
 # The rest of a program may amplify one rounding that differs; of the norm this much is allowed.

@@ -36,6 +36,8 @@ impl HashGrid {
         words[0] = Scalar::U64;
         words
     };
+    /// The words of a search that move on within a cell: the next place, the end, the point found.
+    pub(super) const IN_CELL: [usize; 3] = [NEXT, END, FOUND];
     /// Whether there is a further point, and the state behind it.
     pub(super) const STEP: [Scalar; GRID_QUERY_LEAVES + 1] = {
         let mut words = [Scalar::I32; GRID_QUERY_LEAVES + 1];

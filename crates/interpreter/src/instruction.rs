@@ -318,6 +318,10 @@ pub(super) enum Instruction {
     Dense {
         entry: u32,
     },
+    /// Whole tiles: an entry of the program's list.
+    Tile {
+        entry: u32,
+    },
     /// The bytes of a value as another type; the layouts are an entry of the program's list.
     Reinterpret {
         entry: u32,
@@ -408,7 +412,8 @@ impl Instruction {
             Self::Factor { .. }
             | Self::Noise { .. }
             | Self::Poisson { .. }
-            | Self::Dense { .. } => false,
+            | Self::Dense { .. }
+            | Self::Tile { .. } => false,
             _ => true,
         }
     }

@@ -6,6 +6,7 @@
 
 use super::hash_grid::GRID_QUERY_LEAVES;
 use super::memory::lane_bits;
+use super::object::Question;
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
 
@@ -61,6 +62,14 @@ impl Layout {
         }
     }
 
+    fn answer(question: Question) -> Self {
+        let mut layout = Self::default();
+        for scalar in question.outputs() {
+            layout.append(&Self::run(*scalar, 1));
+        }
+        layout
+    }
+
     fn append(&mut self, part: &Self) {
         let start = self.bytes.next_multiple_of(part.alignment.max(1));
         self.leaves.extend(part.leaves.iter().map(|leaf| Leaf {
@@ -87,14 +96,15 @@ impl Layout {
                 layout.append(&Self::run(Scalar::I32, GRID_QUERY_LEAVES - 1));
                 layout
             }
-            // Never looked at: no kernel runs that asks a tree or traces a ray.
-            // Nor one with tiles or with arrays that are reached through indices.
-            Type::Str
-            | Type::Query(_)
-            | Type::Tile(_)
-            | Type::TileStack { .. }
-            | Type::MappedArray { .. } => Self::run(Scalar::I32, 1),
-            Type::Array { .. } | Type::FixedArray { .. } => {
+            Type::Query(Query::MeshPoint) => Self::answer(Question::MeshPoint { signed: true }),
+            Type::Query(Query::MeshRay) => Self::answer(Question::MeshRay),
+            // Never looked at: no kernel runs that asks a tree.
+            // Nor one with stacks of a block or with arrays that are reached through indices.
+            Type::Str | Type::Query(_) | Type::TileStack { .. } | Type::MappedArray { .. } => {
+                Self::run(Scalar::I32, 1)
+            }
+            // A tile is memory of the thread's own.
+            Type::Array { .. } | Type::FixedArray { .. } | Type::Tile(_) => {
                 let mut layout = Self::run(Scalar::I32, ARRAY_LEAVES);
                 layout.holds_array = true;
                 layout
@@ -154,7 +164,23 @@ impl Layout {
         ty: TypeId,
         name: warpsmith_ir::names::Name,
     ) -> Option<(usize, TypeId)> {
-        let Type::Struct(id) = module.types.get(module.types.value_of(ty)) else {
+        let kind = module.types.get(module.types.value_of(ty));
+        if let Type::Query(query @ (Query::MeshPoint | Query::MeshRay)) = kind {
+            // One word for each field; the last may be a vector.
+            let fields = query.fields();
+            let at = (fields.iter()).position(|field| *field == module.names.get(name))?;
+            let ty = match fields[at] {
+                "result" => TypeId::BOOL,
+                "face" => TypeId::I32,
+                "normal" => {
+                    let (length, scalar) = (3, Scalar::F32);
+                    module.types.find(Type::Vector { length, scalar })?
+                }
+                _ => TypeId::F32,
+            };
+            return Some((at, ty));
+        }
+        let Type::Struct(id) = kind else {
             return None;
         };
         let mut start = 0;

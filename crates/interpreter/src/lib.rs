@@ -37,6 +37,8 @@ mod random;
 mod special;
 mod spirv;
 mod text;
+mod tile;
+mod volume;
 
 pub use argument::{Argument, ArgumentError, ArrayArgument, Borrowed, OnDevice};
 pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
@@ -47,3 +49,4 @@ pub use native::NativeDifference;
 pub use object::{Object, Objects};
 pub use random::random_arguments;
 pub use spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};
+pub use volume::Volume;

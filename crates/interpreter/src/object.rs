@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
 use super::mesh::Mesh;
+use super::volume::Volume;
 use warpsmith_ir::types::Scalar;
 
 /// An object on the host that a kernel reaches through its number.
@@ -14,6 +15,8 @@ pub enum Object {
     HashGrid(HashGrid),
     /// Triangles.
     Mesh(Mesh),
+    /// Numbers in space.
+    Volume(Volume),
 }
 
 /// The objects of a launch, by number.
@@ -30,18 +33,47 @@ pub(super) enum Question {
     GridNext,
     /// A point of a triangle.
     MeshPosition,
+    /// The nearest point of a mesh; with its side by rays, or without.
+    MeshPoint { signed: bool },
+    /// The same, with its side by normals.
+    MeshPointByNormals,
+    /// Where a ray meets a mesh.
+    MeshRay,
+    /// The value of a volume at a place.
+    VolumeSample,
+    /// The same, and how it changes along each axis.
+    VolumeSlope,
+    /// A place or a direction of the world in a volume's own space, or the other way.
+    VolumeMap { to_index: bool, direction: bool },
 }
 
 /// The most words that go into a question or come out of it.
 pub(super) const MOST_WORDS: usize = GRID_QUERY_LEAVES + 1;
 
 impl Question {
+    fn map(to_index: bool, direction: bool) -> Self {
+        Self::VolumeMap {
+            to_index,
+            direction,
+        }
+    }
+
     /// The question that a builtin asks.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "hash_grid_point_id" => Self::GridPoint,
             "hash_grid_query" => Self::GridQuery,
             "mesh_eval_position" => Self::MeshPosition,
+            "mesh_query_point" => Self::MeshPoint { signed: true },
+            "mesh_query_point_no_sign" => Self::MeshPoint { signed: false },
+            "mesh_query_point_sign_normal" => Self::MeshPointByNormals,
+            "mesh_query_ray" => Self::MeshRay,
+            "volume_sample_f" => Self::VolumeSample,
+            "volume_sample_grad_f" => Self::VolumeSlope,
+            "volume_world_to_index" => Self::map(true, false),
+            "volume_world_to_index_dir" => Self::map(true, true),
+            "volume_index_to_world" => Self::map(false, false),
+            "volume_index_to_world_dir" => Self::map(false, true),
             _ => return None,
         })
     }
@@ -54,17 +86,27 @@ impl Question {
             Self::GridQuery => &[U64, F32, F32, F32, F32],
             Self::GridNext => &HashGrid::QUERY,
             Self::MeshPosition => &[U64, I32, F32, F32],
+            Self::MeshPoint { .. } => &[U64, F32, F32, F32, F32],
+            Self::MeshPointByNormals => &[U64, F32, F32, F32, F32, F32],
+            Self::MeshRay => &[U64, F32, F32, F32, F32, F32, F32, F32, I32],
+            Self::VolumeSample => &[U64, F32, F32, F32, I32],
+            Self::VolumeSlope => &[U64, F32, F32, F32, I32],
+            Self::VolumeMap { .. } => &[U64, F32, F32, F32],
         }
     }
 
     /// The types of the words that it gives.
     pub(super) fn outputs(self) -> &'static [Scalar] {
-        use Scalar::{F32, I32};
+        use Scalar::{Bool, F32, I32};
         match self {
             Self::GridPoint => &[I32],
             Self::GridQuery => &HashGrid::QUERY,
             Self::GridNext => &HashGrid::STEP,
-            Self::MeshPosition => &[F32, F32, F32],
+            Self::MeshPosition | Self::VolumeMap { .. } => &[F32, F32, F32],
+            Self::MeshPoint { .. } | Self::MeshPointByNormals => &[Bool, F32, I32, F32, F32],
+            Self::MeshRay => &[Bool, F32, I32, F32, F32, F32, F32, F32, F32],
+            Self::VolumeSample => &[F32],
+            Self::VolumeSlope => &[F32, F32, F32, F32],
         }
     }
 
@@ -86,8 +128,88 @@ impl Question {
                     *word = u64::from(part.to_bits());
                 }
             }
+            (Self::MeshPoint { .. } | Self::MeshPointByNormals, Object::Mesh(mesh)) => {
+                let p = floats(&given[1..]);
+                made.fill(0);
+                if let Some(found) = mesh.nearest(p, float(given[4])) {
+                    let sign: f32 = match self {
+                        Self::MeshPointByNormals => mesh.side(p, found, float(given[5])),
+                        Self::MeshPoint { signed: true } if mesh.is_inside(p) => -1.0,
+                        Self::MeshPoint { signed: true } => 1.0,
+                        _ => 0.0,
+                    };
+                    made[0] = 1;
+                    made[2] = u64::from(found.face.cast_unsigned());
+                    put(&mut made[1..], &[sign]);
+                    put(&mut made[3..], &[found.u, found.v]);
+                }
+            }
+            (Self::MeshRay, Object::Mesh(mesh)) => {
+                // A part of a mesh of several is named by its root.
+                if given[8] as u32 as i32 != -1 {
+                    return None;
+                }
+                made.fill(0);
+                let (start, direction) = (floats(&given[1..]), floats(&given[4..]));
+                if let Some(hit) = mesh.ray(start, direction, float(given[7])) {
+                    made[0] = 1;
+                    made[2] = u64::from(hit.face.cast_unsigned());
+                    put(&mut made[1..], &[hit.sign]);
+                    put(&mut made[3..], &[hit.t, hit.u, hit.v]);
+                    put(&mut made[6..], &hit.normal);
+                }
+            }
+            (Self::VolumeSample, Object::Volume(volume)) => {
+                let value = match given[4] as u32 {
+                    0 => volume.closest(floats(&given[1..])),
+                    1 => volume.linear(floats(&given[1..])).0,
+                    _ => return None,
+                };
+                put(made, &[value]);
+            }
+            (Self::VolumeSlope, Object::Volume(volume)) => {
+                let uvw = floats(&given[1..]);
+                let (value, slope) = match given[4] as u32 {
+                    0 => (volume.closest(uvw), [0.0; 3]),
+                    1 => volume.linear(uvw),
+                    _ => return None,
+                };
+                put(made, &[value]);
+                put(&mut made[1..], &slope);
+            }
+            (
+                Self::VolumeMap {
+                    to_index,
+                    direction,
+                },
+                Object::Volume(volume),
+            ) => {
+                let v = floats(&given[1..]);
+                let mapped = match (to_index, direction) {
+                    (true, false) => volume.to_index(v),
+                    (true, true) => volume.direction_to_index(v),
+                    (false, false) => volume.to_world(v),
+                    (false, true) => volume.direction_to_world(v),
+                };
+                put(made, &mapped);
+            }
             _ => return None,
         }
         Some(())
+    }
+}
+
+fn float(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+/// The first three words as a vector.
+fn floats(words: &[u64]) -> [f32; 3] {
+    [0, 1, 2].map(|n| float(words[n]))
+}
+
+fn put(words: &mut [u64], values: &[f32]) {
+    for (word, value) in words.iter_mut().zip(values) {
+        *word = u64::from(value.to_bits());
     }
 }

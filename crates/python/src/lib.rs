@@ -61,6 +61,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<objects::HostObject>()?;
     module.add_function(wrap_pyfunction!(objects::hash_grid, module)?)?;
     module.add_function(wrap_pyfunction!(objects::mesh, module)?)?;
+    module.add_function(wrap_pyfunction!(objects::volume, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::dlpack_facts, module)?)?;
     module.add_function(wrap_pyfunction!(music::render_music, module)?)?;
     module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;

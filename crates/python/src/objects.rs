@@ -1,10 +1,10 @@
-//! Objects on the host that kernels reach through a number: hash grids and meshes.
+//! Objects on the host that kernels reach through a number: hash grids, meshes and volumes.
 
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use warpsmith_interpreter::{HashGrid, Mesh, Object};
+use warpsmith_interpreter::{HashGrid, Mesh, Object, Volume};
 
 /// Such an object; it never changes, so that launches can share it.
 #[pyclass(frozen)]
@@ -52,4 +52,11 @@ pub(crate) fn mesh(positions: &[u8], indices: &[u8]) -> PyResult<HostObject> {
     let faces = faces.map(|face| face.map(i32::from_le_bytes)).collect();
     let mesh = Mesh::new(points(positions)?, faces);
     Ok(HostObject(Arc::new(Object::Mesh(mesh))))
+}
+
+/// A NanoVDB grid of float32, as it is in memory.
+#[pyfunction]
+pub(crate) fn volume(grid: &[u8]) -> PyResult<HostObject> {
+    let volume = Volume::new(grid.to_vec()).map_err(PyValueError::new_err)?;
+    Ok(HostObject(Arc::new(Object::Volume(volume))))
 }

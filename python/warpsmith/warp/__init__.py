@@ -25,8 +25,12 @@ from .arrays import (
     array4d,
     clone,
     copy,
+    device_from_torch,
+    device_to_torch,
     dtype_from_numpy,
+    dtype_from_torch,
     dtype_to_numpy,
+    dtype_to_torch,
     empty,
     empty_like,
     from_dlpack,
@@ -125,6 +129,7 @@ from .types import (
     uint32,
     uint64,
 )
+from .volumes import Volume
 from . import utils  # isort: skip
 
 globals().update(types.named_types())
@@ -140,7 +145,7 @@ LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("optim", "render", "examples"):
+    if name in ("optim", "render", "examples", "geometry"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)

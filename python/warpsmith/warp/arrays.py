@@ -449,6 +449,31 @@ def to_torch(a: array, requires_grad: bool | None = None) -> Any:
     return made
 
 
+def device_from_torch(torch_device: Any) -> Any:
+    """The device that a PyTorch device is; only the CPU's is here."""
+    return get_device(str(torch_device))
+
+
+def device_to_torch(device: Any) -> str:
+    """PyTorch's name of a device."""
+    get_device(device)
+    return "cpu"
+
+
+def dtype_to_torch(dtype: Any) -> Any:
+    """PyTorch's type for the scalars of a kernel type."""
+    import torch
+
+    return torch.from_numpy(np.zeros(0, dtype_to_numpy(dtype))).dtype
+
+
+def dtype_from_torch(dtype: Any) -> Any:
+    """The kernel type of PyTorch's numbers."""
+    import torch
+
+    return dtype_from_numpy(torch.zeros(0, dtype=dtype).numpy().dtype.type)
+
+
 def to_dlpack(a: array) -> Any:
     return a.__dlpack__()
 

@@ -16,7 +16,7 @@ _alive: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _last = [0]
 
 
-def _register(value: Any) -> int:
+def register(value: Any) -> int:
     """A number for an object, by which kernels find it while it lives."""
     _last[0] += 1
     _alive[_last[0]] = value
@@ -38,7 +38,7 @@ class HashGrid:
             raise NotImplementedError("HashGrid(dtype=…) other than float32 is not in warpsmith.warp")
         self._size = (int(dim_x), int(dim_y), int(dim_z))
         self._native: Any = None
-        self.id = _register(self)
+        self.id = register(self)
 
     def build(self, points: array, radius: float, groups: Any = None) -> None:
         """Sorts points into cells of the width `radius`."""
@@ -70,7 +70,7 @@ class Mesh:
         self.device, self.indices, self.velocities = points.device, indices, velocities
         self._points = points
         self._native: Any = None
-        self.id = _register(self)
+        self.id = register(self)
         self.refit()
 
     @property

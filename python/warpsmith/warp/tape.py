@@ -106,3 +106,8 @@ def record_copy(dest: array, src: array) -> None:
         back[...] = 0
 
     tape.launches.append(carry)
+
+
+def is_recording() -> bool:
+    """Whether launches are noted down now."""
+    return bool(_tapes)

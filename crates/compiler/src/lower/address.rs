@@ -199,7 +199,7 @@ impl Body<'_, '_> {
         pieces
     }
 
-    fn push_text(&mut self, forward: Vec<Piece>) {
+    pub(super) fn push_text(&mut self, forward: Vec<Piece>) {
         self.texts.push(Text {
             forward,
             reverse: Vec::new(),

@@ -51,6 +51,9 @@ impl Body<'_, '_> {
             }
             _ => {}
         }
+        if let Some(function) = self.differentiated(func)? {
+            return self.gradient_call(function, args, keywords);
+        }
         let target = self
             .callee(func)
             .map_err(|problem| placed(problem, node.start, node.end))?;

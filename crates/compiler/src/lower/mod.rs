@@ -16,6 +16,7 @@ mod constructor;
 mod expression;
 mod function;
 mod gradient;
+mod gradient_call;
 mod loops;
 mod rigid_constructor;
 mod slot;

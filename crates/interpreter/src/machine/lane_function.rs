@@ -9,11 +9,12 @@ use crate::lanes::{Cell, Mask, each};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::{lane_bits, write_bytes};
 use crate::noise::{MOST_INPUTS, Noise, poisson};
-use crate::object::{MOST_WORDS, Question};
+use crate::hash_grid::HashGrid;
+use crate::object::{MOST_WORDS, Object, Question};
 use warpsmith_ir::types::Scalar;
 
 /// A float's lane bits as a number.
-fn number(ty: Scalar, bits: u64) -> f64 {
+pub(super) fn number(ty: Scalar, bits: u64) -> f64 {
     match ty {
         Scalar::F64 => f64::from_bits(bits),
         _ => f64::from(f32::from_bits(bits as u32)),
@@ -21,7 +22,7 @@ fn number(ty: Scalar, bits: u64) -> f64 {
 }
 
 /// A number as a float's lane bits.
-fn bits(ty: Scalar, number: f64) -> u64 {
+pub(super) fn bits(ty: Scalar, number: f64) -> u64 {
     match ty {
         Scalar::F64 => number.to_bits(),
         Scalar::F16 => u64::from(round_half(number as f32).to_bits()),
@@ -83,7 +84,49 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn ask(&mut self, mask: Mask, at: usize, question: Question, dst: Cell, src: Cell) {
+    /// Moves on searches that are not at the end of a cell, and gives the lanes of the others.
+    fn next_in_cell(&mut self, mask: Mask, dst: Cell, src: Cell) -> Mask {
+        let bindings = self.bindings;
+        let [next, end, found] = HashGrid::IN_CELL.map(|n| src.at(n));
+        let mut grid: Option<(u64, &HashGrid)> = None;
+        let mut left = 0;
+        for lane in each(mask) {
+            let number = self.registers.row::<u64>(src)[lane];
+            if grid.is_none_or(|(known, _)| known != number) {
+                grid = match bindings.objects.get(&number).map(|object| &**object) {
+                    Some(Object::HashGrid(grid)) => Some((number, grid)),
+                    _ => None,
+                };
+            }
+            let at = self.registers.row::<i32>(next)[lane];
+            let point = match grid {
+                Some((_, grid)) if at < self.registers.row::<i32>(end)[lane] => {
+                    usize::try_from(at).ok().and_then(|at| grid.point(at))
+                }
+                _ => None,
+            };
+            let Some(point) = point else {
+                left |= 1 << lane;
+                continue;
+            };
+            self.registers.row_mut::<i32>(found)[lane] = point;
+            self.registers.row_mut::<i32>(next)[lane] = at + 1;
+            self.registers.row_mut::<u32>(dst)[lane] = 1;
+        }
+        left
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        mut mask: Mask,
+        at: usize,
+        question: Question,
+        dst: Cell,
+        src: Cell,
+    ) {
+        if question == Question::GridNext {
+            mask = self.next_in_cell(mask, dst, src);
+        }
         let (inputs, outputs) = (question.inputs(), question.outputs());
         let (mut given, mut made) = ([0; MOST_WORDS], [0; MOST_WORDS]);
         let mut missing = 0;

@@ -6,6 +6,7 @@ mod lane_function;
 mod memory_access;
 mod race_watch;
 mod run;
+mod tile;
 
 pub(super) use control::Machine;
 pub(super) use dense::{DenseCall, DenseKind};

@@ -195,6 +195,7 @@ impl Machine<'_> {
             Instruction::Ask { question, dst, src } => self.ask(mask, at, question, dst, src),
             Instruction::Poisson { dst, state, rate } => self.poisson(mask, dst, state, rate),
             Instruction::Dense { entry } => self.dense(mask, at, entry),
+            Instruction::Tile { entry } => self.tile(mask, at, entry),
             Instruction::Reinterpret { entry, dst, src } => {
                 self.reinterpret(mask, entry, dst, src);
             }

@@ -227,7 +227,9 @@ pub(super) fn cells(instruction: &Instruction, program: &Program, mut see: impl 
             let arrays = call.arrays.iter();
             arrays.for_each(|(cell, _)| run(*cell, ARRAY_LEAVES, Use::Read));
         }
-        Instruction::Mark { .. }
+        // Never looked at: a program with such an instruction is interpreted.
+        Instruction::Tile { .. }
+        | Instruction::Mark { .. }
         | Instruction::CheckMarked { .. }
         | Instruction::EndIf
         | Instruction::Loop

@@ -89,6 +89,7 @@ impl NativeCode {
         for instruction in &program.code {
             match instruction {
                 Instruction::Dense { .. } => return Err("dense matrices in arrays"),
+                Instruction::Tile { .. } => return Err("tiles"),
                 Instruction::Allocate { .. } => return Err("arrays of a thread's own"),
                 _ => {}
             }

@@ -7,7 +7,7 @@ use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Location, Update};
 use crate::lanes::Cell;
 use warpsmith_ir::builtin::BUILTINS;
-use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
 
 impl<'m> Builder<'m> {
@@ -109,6 +109,9 @@ impl<'m> Builder<'m> {
                         self.gradient_of(frame, at, value, op == Binary::Sub, false, own);
                     }
                 }
+                Op::Text { text, .. } => {
+                    self.text_adjoint(frame, &function.texts[text as usize])?;
+                }
                 Op::Load { .. }
                 | Op::Set { .. }
                 | Op::Accumulate { .. }
@@ -121,7 +124,6 @@ impl<'m> Builder<'m> {
                 | Op::Continue { .. }
                 | Op::ReturnDefault
                 | Op::SlotAddress { .. }
-                | Op::Text { .. }
                 | Op::Assert { .. } => {}
             }
             self.check_length()?;
@@ -268,6 +270,7 @@ impl<'m> Builder<'m> {
             }
         }
         for var in &this.zeroed {
+            self.zero_tile_gradient(frame, *var);
             let Some(dual) = frame.dual(*var) else {
                 continue;
             };
@@ -310,6 +313,9 @@ impl<'m> Builder<'m> {
                 let [target, value] = *call.operands.adjoints(&frame.function.pool) else {
                     return Ok(());
                 };
+                if matches!(frame.kind(self, target), Type::Tile(_)) {
+                    return self.assign_tile_adjoint(frame, target, value);
+                }
                 let Some(dual) = frame.dual(target) else {
                     return Ok(());
                 };
@@ -429,6 +435,10 @@ impl<'m> Builder<'m> {
 
     fn inline_adjoint(&mut self, frame: &Frame<'m>, call: &Call, index: u32) -> Planned<()> {
         let mut callee = self.callee_frame(frame, call, index, true)?;
+        let is_tile = |ty: &TypeId| self.module.types.tile_of(*ty).is_some();
+        if callee.function.returns.iter().any(is_tile) {
+            return self.unknown("a function that returns a tile");
+        }
         let adjoints = call.operands.adjoints(&frame.function.pool);
         for ((param, _), adjoint) in callee.function.parameters().zip(adjoints) {
             if let Some(dual) = frame.dual(*adjoint) {
@@ -441,6 +451,7 @@ impl<'m> Builder<'m> {
         self.depth += 1;
         self.emit(Instruction::Enter);
         callee.zero(self);
+        self.take_tiles(&callee)?;
         let end = callee.function.ops.len();
         self.walk(&mut callee, 0, end, Pass::Replay)?;
         self.walk_back(&mut callee, 0, end)?;

@@ -13,6 +13,7 @@ use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
+use crate::tile::TileCall;
 use warpsmith_ir::small_keys::Map;
 use warpsmith_ir::types::{Scalar, TypeId};
 use warpsmith_ir::{Comparison, Module, Number};
@@ -59,6 +60,7 @@ pub(super) struct Builder<'m> {
     pub(super) printed: Vec<Vec<Piece>>,
     pub(super) reinterpreted: Vec<(Layout, Layout)>,
     pub(super) dense: Vec<DenseCall>,
+    pub(super) tiles: Vec<TileCall>,
     pub(super) own_arrays: Vec<OwnArray>,
     pub(super) access: Vec<Access>,
     pub(super) ordered: bool,
@@ -114,6 +116,7 @@ impl<'m> Builder<'m> {
             printed: Vec::new(),
             reinterpreted: Vec::new(),
             dense: Vec::new(),
+            tiles: Vec::new(),
             own_arrays: Vec::new(),
             access: Vec::new(),
             ordered: false,
@@ -141,6 +144,7 @@ impl<'m> Builder<'m> {
             printed: self.printed,
             reinterpreted: self.reinterpreted,
             dense: self.dense,
+            tiles: self.tiles,
             own_arrays: self.own_arrays,
             access: self.access,
             block_dim: self.block_dim,

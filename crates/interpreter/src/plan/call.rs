@@ -19,6 +19,7 @@ const DEEPEST_CALL: u32 = 64;
 pub(super) fn result_arguments(name: &str, given: usize) -> Option<usize> {
     match (name, given) {
         ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1),
+        ("volume_sample_grad_f", 4) => Some(3),
         _ => None,
     }
 }
@@ -144,6 +145,9 @@ impl<'m> Builder<'m> {
             ..
         } = Signature::of(frame.function, call, name);
         let args: Vec<Operand> = inputs.iter().map(|var| self.operand(frame, *var)).collect();
+        if args.iter().any(|arg| matches!(arg.ty, Type::Tile(_))) {
+            return self.unknown(format!("`{name}` of a tile"));
+        }
         let mut expected = 0;
         for out in outs {
             let ty = frame.value_type(self, *out);
@@ -170,6 +174,17 @@ impl<'m> Builder<'m> {
             return Ok(self.noise(noise, &args));
         }
         let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
+        self.expand_cells(name, &args, out, expected)
+    }
+
+    /// The same, of arguments that need not be variables; `expected` is the number of results.
+    pub(super) fn expand_cells(
+        &mut self,
+        name: &str,
+        args: &[Operand],
+        out: Type,
+        expected: usize,
+    ) -> Planned<Vec<Cell>> {
         for subject in [
             scalar::expand,
             vector::expand,
@@ -177,7 +192,7 @@ impl<'m> Builder<'m> {
             quaternion::expand,
             transform::expand,
         ] {
-            if let Some(results) = subject(self, name, &args, out)? {
+            if let Some(results) = subject(self, name, args, out)? {
                 if results.len() != expected {
                     return self.unknown(format!("`{name}` with these arguments"));
                 }
@@ -332,6 +347,7 @@ impl<'m> Builder<'m> {
         let line = self.line;
         self.depth += 1;
         self.emit(Instruction::Enter);
+        self.take_tiles(&callee)?;
         let end = callee.function.ops.len();
         self.walk(&mut callee, 0, end, Pass::Forward)?;
         self.emit(Instruction::Leave);

@@ -75,15 +75,6 @@ impl<'m> Builder<'m> {
         }
         let start = self.code.len();
         let results = self.expand(frame, call, name)?;
-        let operations = self.code[start..].to_vec();
-        for operation in &operations {
-            let Some((dst, sources)) = flow(operation) else {
-                continue;
-            };
-            if sources.iter().any(|source| duals.active.contains(source)) {
-                duals.active.insert(dst);
-            }
-        }
         // Such an adjoint is given the variable, which a loop may have overwritten since; and nothing is
         // computed twice.
         if takes_output(call) {
@@ -95,6 +86,42 @@ impl<'m> Builder<'m> {
                 duals
                     .held
                     .extend(cells.map(|(n, cell)| (*cell, held.at(n))));
+            }
+        }
+        self.derive_since(start, duals, &results, seeds)
+    }
+
+    /// Lays out the adjoint of the operations since `start`, from the gradients of their results to those of
+    /// cells: pairs of a cell and its dual.
+    pub(super) fn derive_cells(
+        &mut self,
+        start: usize,
+        cells: Vec<(Cell, Cell)>,
+        results: &[Cell],
+        seeds: Vec<(Scalar, Option<Cell>)>,
+    ) -> Planned<()> {
+        let duals = Duals {
+            active: cells.iter().map(|(cell, _)| *cell).collect(),
+            variables: cells.into_iter().collect(),
+            ..Duals::default()
+        };
+        self.derive_since(start, duals, results, seeds)
+    }
+
+    fn derive_since(
+        &mut self,
+        start: usize,
+        mut duals: Duals,
+        results: &[Cell],
+        seeds: Vec<(Scalar, Option<Cell>)>,
+    ) -> Planned<()> {
+        let operations = self.code[start..].to_vec();
+        for operation in &operations {
+            let Some((dst, sources)) = flow(operation) else {
+                continue;
+            };
+            if sources.iter().any(|source| duals.active.contains(source)) {
+                duals.active.insert(dst);
             }
         }
         for (result, (ty, seed)) in results.iter().zip(seeds) {

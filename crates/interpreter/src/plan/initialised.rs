@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::builder::Builder;
 use super::call::result_arguments;
 use super::frame::Frame;
+use super::statement::variables;
 use crate::instruction::Instruction;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::{Call, Callee, Function, LoopKind, Op, VarId};
@@ -56,6 +57,7 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
         }
         Op::FieldAddress { aggregate, .. } => visit(aggregate),
         Op::FieldStore { value, .. } => visit(value),
+        Op::Text { text, .. } => variables(function, text).0.into_iter().for_each(visit),
         Op::SlotAddress { slot, .. } | Op::SlotStore { slot, .. } | Op::SlotAtomic { slot, .. } => {
             let slot = &function.slots[slot as usize];
             visit(slot.array);
@@ -107,6 +109,7 @@ fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             LoopKind::Range { value, .. } | LoopKind::Counted { value, .. } => visit(value),
             LoopKind::While => {}
         },
+        Op::Text { text, .. } => variables(function, text).1.into_iter().for_each(visit),
         _ => {}
     }
 }

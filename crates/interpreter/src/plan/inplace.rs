@@ -236,6 +236,10 @@ impl<'m> Builder<'m> {
                 let [target, value] = *args else {
                     return Ok(false);
                 };
+                if matches!(frame.kind(self, target), Type::Tile(_)) {
+                    self.assign_tile(frame, target, value)?;
+                    return Ok(true);
+                }
                 let ty = frame.value_type(self, target);
                 for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
                     self.copy(

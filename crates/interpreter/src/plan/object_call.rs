@@ -1,4 +1,4 @@
-//! Questions to objects: hash grids and meshes.
+//! Questions to objects: hash grids, meshes and volumes.
 
 use super::builder::{Builder, LaidOut};
 use super::call::Operand;
@@ -25,6 +25,11 @@ impl<'m> Builder<'m> {
             return Ok(false);
         };
         let [out] = *outs else { return Ok(false) };
+        // The last argument is where the slope goes.
+        let (args, slope) = match (question, args) {
+            (Question::VolumeSlope, [args @ .., slope]) => (args, Some(*slope)),
+            _ => (args, None),
+        };
         let operands: Vec<Operand> = args.iter().map(|var| self.operand(frame, *var)).collect();
         let cells: Vec<Cell> = operands.iter().flat_map(Operand::cells).collect();
         let scalars: Vec<Scalar> = operands
@@ -38,8 +43,17 @@ impl<'m> Builder<'m> {
         for (n, (cell, scalar)) in cells.into_iter().zip(scalars).enumerate() {
             self.copy(scalar, src.at(n), cell);
         }
-        let dst = frame.cell(out);
+        let Some(slope) = slope else {
+            let dst = frame.cell(out);
+            self.emit(Instruction::Ask { question, dst, src });
+            return Ok(true);
+        };
+        let dst = self.cells_for(question.outputs().len());
         self.emit(Instruction::Ask { question, dst, src });
+        self.copy(Scalar::F32, frame.cell(out), dst);
+        for n in 0..3 {
+            self.copy(Scalar::F32, frame.cell(slope).at(n), dst.at(1 + n));
+        }
         Ok(true)
     }
 

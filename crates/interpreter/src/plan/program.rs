@@ -10,6 +10,7 @@ use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
+use crate::tile::TileCall;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Custom, FunctionKind, Module};
 
@@ -59,6 +60,8 @@ pub(crate) struct Program {
     pub(crate) reinterpreted: Vec<(Layout, Layout)>,
     /// Calls on matrices in arrays.
     pub(crate) dense: Vec<DenseCall>,
+    /// Calls on whole tiles.
+    pub(crate) tiles: Vec<TileCall>,
     /// Arrays that each thread has for itself.
     pub(crate) own_arrays: Vec<OwnArray>,
     /// How each parameter's memory is used.
@@ -82,8 +85,11 @@ fn text_only(module: &Module) -> Option<&'static str> {
     if parameters.any(|(_, variable)| refers(variable.ty)) {
         return Some("`wp.ref`, which is compiled to text only");
     }
-    if functions.clone().any(|function| !function.texts.is_empty()) {
-        return Some("tiles, textures and addresses, which are compiled to text only");
+    if functions
+        .clone()
+        .any(|function| !function.aliases.is_empty())
+    {
+        return Some("addresses and gradients by name, which are compiled to text only");
     }
     vars.any(|variable| is_mapped(module.types.value_of(variable.ty)))
         .then_some("indexed and Fabric arrays, which are compiled to text only")
@@ -141,9 +147,11 @@ pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
     builder.emit(Instruction::Enter);
     if backward {
         frame.zero(&mut builder);
+        builder.take_tiles(&frame)?;
         builder.walk(&mut frame, 0, end, Pass::Replay)?;
         builder.walk_back(&mut frame, 0, end)?;
     } else {
+        builder.take_tiles(&frame)?;
         frame.find_unassigned(&mut builder);
         builder.walk(&mut frame, 0, end, Pass::Forward)?;
     }
@@ -169,8 +177,9 @@ mod tests {
 
     #[test]
     fn what_only_the_text_knows_is_refused_by_name() {
-        let tiles = "def k(x: wp.array[float]):\n    wp.tile_store(x, wp.tile_ones(shape=4, dtype=float))\n";
-        assert!(refusal(tiles).starts_with("tiles"));
+        let random = "def k(x: wp.array[float]):\n    rng = wp.rand_init(1)\n    \
+                      wp.tile_store(x, wp.tile_randf(shape=4, rng=rng))\n";
+        assert_eq!(refusal(random), "`wp.tile_randf`");
         let indexed = "def k(x: wp.indexedarray[float]):\n    x[0] = 1.0\n";
         assert!(refusal(indexed).starts_with("indexed"));
     }

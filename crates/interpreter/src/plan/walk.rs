@@ -164,8 +164,11 @@ impl<'m> Builder<'m> {
                         self.atomic_value(frame, at, Update::Binary(op), value, None, own)?;
                     }
                 }
-                // A module with such statements is refused before it is planned.
-                Op::Text { .. } => {}
+                Op::Text { text, replayed } => {
+                    if pass == Pass::Forward || replayed {
+                        self.text(frame, &function.texts[text as usize])?;
+                    }
+                }
                 Op::Assert { cond, text } => {
                     let cond = self.condition(frame, cond)?;
                     let message = format!(

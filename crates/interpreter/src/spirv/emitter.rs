@@ -390,8 +390,9 @@ impl<'p> Emitter<'p> {
         let what = match instruction {
             Instruction::Print { .. } if self.target.silent => return Ok(()),
             Instruction::Print { .. } => "printing",
-            Instruction::Ask { .. } => "hash grids and meshes",
+            Instruction::Ask { .. } => "hash grids, meshes and volumes",
             Instruction::Dense { .. } => "matrices in arrays (`dense_gemm` and its like)",
+            Instruction::Tile { .. } => "tiles",
             _ => "this operation",
         };
         self.refuse(what)

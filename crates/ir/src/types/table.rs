@@ -234,6 +234,11 @@ impl TypeTable {
         id
     }
 
+    /// The id of a type that is in the table.
+    pub fn find(&self, ty: Type) -> Option<TypeId> {
+        self.ids.get(&ty).copied()
+    }
+
     /// The id of a type, entered if it is new.
     pub fn intern(&mut self, ty: Type) -> TypeId {
         if let Some(id) = self.ids.get(&ty) {
