@@ -20,7 +20,7 @@ def with_our_imports(text):
 
 def arrays_of(value, name, found, depth=0):
     """Every array that a value leads to, by the way there."""
-    if hasattr(value, "detach"):
+    if type(value).__name__ == "Tensor":
         value = value.detach()
     if hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape"):
         found[name] = value.numpy().copy()

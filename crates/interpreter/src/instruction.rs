@@ -269,11 +269,12 @@ pub(super) enum Instruction {
     CheckMarked {
         variable: u32,
     },
-    /// A fault where a variable was chosen by `cond` (or not, if `negated`) and has no value.
-    CheckChosen {
+    /// A variable has a value where the one that it comes from has: the first of `from` where `cond` holds,
+    /// else the second. Those without a mark have one.
+    MarkChosen {
         variable: u32,
         cond: Cell,
-        negated: bool,
+        from: [Option<u32>; 2],
     },
     /// Reports the lanes in which `cond` is false; `stops` ends them.
     Expect {

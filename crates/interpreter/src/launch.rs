@@ -246,9 +246,7 @@ impl<'m> Interpreter<'m> {
                 | Instruction::Factor { .. },
             ) => Fault::Endless,
             Some(Instruction::Expect { message, .. }) => Fault::Expectation(*message),
-            Some(
-                Instruction::CheckMarked { variable } | Instruction::CheckChosen { variable, .. },
-            ) => Fault::Unassigned(*variable),
+            Some(Instruction::CheckMarked { variable }) => Fault::Unassigned(*variable),
             Some(Instruction::Unary { .. }) => Fault::LargeAngle,
             _ => Fault::OutOfBounds,
         };

@@ -155,14 +155,17 @@ impl Machine<'_> {
             Instruction::CheckMarked { variable } => {
                 self.check(mask & !self.marks[variable as usize], at, variable);
             }
-            Instruction::CheckChosen {
+            Instruction::MarkChosen {
                 variable,
                 cond,
-                negated,
+                from,
             } => {
                 let truth = self.registers.truth(cond);
-                let chosen = if negated { !truth } else { truth };
-                self.check(mask & chosen & !self.marks[variable as usize], at, variable);
+                let [first, second] =
+                    from.map(|mark| mark.map_or(ALL, |mark| self.marks[mark as usize]));
+                let has_value = truth & first | !truth & second;
+                let marks = &mut self.marks[variable as usize];
+                *marks = *marks & !mask | has_value & mask;
             }
             Instruction::Expect {
                 cond,

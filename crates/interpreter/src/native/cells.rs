@@ -143,7 +143,7 @@ pub(super) fn cells(instruction: &Instruction, program: &Program, mut see: impl 
             run(range, 3, Use::Read);
             run(dst, 1, Use::Write);
         }
-        Instruction::CheckChosen { cond, .. }
+        Instruction::MarkChosen { cond, .. }
         | Instruction::Expect { cond, .. }
         | Instruction::If { cond, .. }
         | Instruction::LoopTest { cond, .. } => run(cond, 1, Use::Read),

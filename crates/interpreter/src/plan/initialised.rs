@@ -1,8 +1,8 @@
 //! Which variables may be read before they have a value.
 //!
-//! A branch or loop may not run, so what it assigns is in doubt afterwards. `where` reads only the value
-//! that its condition chooses, which is how values of two branches are joined; the check of a joined
-//! value therefore depends on the condition.
+//! A branch or loop may not run, so what it assigns is in doubt afterwards. `where` joins the values of two
+//! branches and `assign` carries one on: neither is a use, so that their results are in doubt where the
+//! value is that they come from.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use super::frame::Frame;
 use super::statement::variables;
 use crate::instruction::Instruction;
 use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::types::Scalar;
 use warpsmith_ir::{Call, Callee, Function, LoopKind, Op, VarId};
 
 /// Which of a call's operands hold the condition and the values of a `where` or `select`.
@@ -26,7 +27,7 @@ fn choice(call: &Call) -> Option<bool> {
     }
 }
 
-/// The variables that an operation reads, but for the values of a `where`.
+/// The variables that an operation uses; to join or to carry on a value is no use.
 fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
         Op::Call(call) => {
@@ -36,10 +37,11 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             } else {
                 args
             };
-            // The target of `assign` is written, not read.
-            let skip = usize::from(is_assign(&call));
-            let inputs = written(&call, args.len()).unwrap_or(args.len());
-            args[skip..inputs].iter().for_each(|var| visit(*var));
+            let inputs = match is_assign(&call) {
+                true => 0,
+                false => written(&call, args.len()).unwrap_or(args.len()),
+            };
+            args[..inputs].iter().for_each(|var| visit(*var));
         }
         Op::Load { src, .. } | Op::Set { src, .. } => visit(src),
         Op::Accumulate { dst, src, .. } => {
@@ -80,6 +82,19 @@ fn written(call: &Call, given: usize) -> Option<usize> {
         return None;
     };
     result_arguments(BUILTINS[usize::from(index)].name, given)
+}
+
+/// What a `where`, a `select` or an `assign` gives its value to, and the two that it may come from: the first
+/// where the condition holds, which `assign` has not.
+fn join(function: &Function, op: &Op) -> Option<(VarId, Option<VarId>, [VarId; 2])> {
+    let Op::Call(call) = op else { return None };
+    let args = call.operands.args(&function.pool);
+    match (choice(call), args, call.operands.outs(&function.pool)) {
+        (Some(true), &[cond, a, b], &[out]) => Some((out, Some(cond), [a, b])),
+        (Some(false), &[cond, a, b], &[out]) => Some((out, Some(cond), [b, a])),
+        (None, &[target, value], _) if is_assign(call) => Some((target, None, [value, value])),
+        _ => None,
+    }
 }
 
 /// The variables that an operation gives a value.
@@ -131,12 +146,9 @@ pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
             }
         };
         reads(function, op, &mut read);
-        if let Op::Call(call) = op
-            && choice(call).is_some()
-        {
-            call.operands.args(&function.pool)[1..]
-                .iter()
-                .for_each(|var| read(*var));
+        let joined = join(function, op);
+        if let Some((_, _, from)) = joined {
+            from.into_iter().for_each(&mut read);
         }
         match op {
             Op::If { .. } | Op::Loop { .. } => before.push(assigned.clone()),
@@ -146,6 +158,9 @@ pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
             _ => {}
         }
         writes(function, op, |var| assigned[var.index()] = true);
+        if let Some((out, _, from)) = joined {
+            assigned[out.index()] = from.iter().all(|var| assigned[var.index()]);
+        }
     }
     doubtful
 }
@@ -159,31 +174,36 @@ impl<'m> Builder<'m> {
                 checks.push(Instruction::CheckMarked { variable: *mark });
             }
         });
+        // What is carried on to a variable that nothing watches must be there.
+        if let Some((target, None, [value, _])) = join(frame.function, op)
+            && !frame.marks.contains_key(&target)
+            && let Some(mark) = frame.marks.get(&value)
+        {
+            checks.push(Instruction::CheckMarked { variable: *mark });
+        }
         for check in checks {
             self.emit(check);
-        }
-        let Op::Call(call) = op else { return };
-        let Some(first_when) = choice(call) else {
-            return;
-        };
-        if let [cond, a, b] = *call.operands.args(&frame.function.pool) {
-            for (var, negated) in [(a, !first_when), (b, first_when)] {
-                let Some(mark) = frame.marks.get(&var).copied() else {
-                    continue;
-                };
-                if let Ok(cond) = self.condition(frame, cond) {
-                    self.emit(Instruction::CheckChosen {
-                        variable: mark,
-                        cond,
-                        negated,
-                    });
-                }
-            }
         }
     }
 
     /// Notes what the operation has given a value.
     pub(super) fn mark_writes(&mut self, frame: &Frame<'m>, op: &Op) {
+        if let Some((out, cond, from)) = join(frame.function, op) {
+            let Some(variable) = frame.marks.get(&out).copied() else {
+                return;
+            };
+            let from = from.map(|var| frame.marks.get(&var).copied());
+            let cond = match cond.map(|cond| self.condition(frame, cond)) {
+                Some(Ok(cond)) => cond,
+                _ => self.bits(Scalar::Bool, 1),
+            };
+            self.emit(Instruction::MarkChosen {
+                variable,
+                cond,
+                from,
+            });
+            return;
+        }
         let mut marks = Vec::new();
         writes(frame.function, op, |var| {
             marks.extend(

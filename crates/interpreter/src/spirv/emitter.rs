@@ -73,7 +73,7 @@ pub(super) struct Emitter<'p> {
     /// Words of zero, one and one that no compiler knows, where loops may be cut.
     pub(super) unknown: Option<[Id; 3]>,
     pub(super) target: SpirvTarget,
-    marks: Vec<Id>,
+    pub(super) marks: Vec<Id>,
     pub(super) opened: Vec<Open>,
     /// Reasons for which the thread may wait here.
     pub(super) pending: std::collections::BTreeSet<u32>,
@@ -360,15 +360,12 @@ impl<'p> Emitter<'p> {
         self.w.act(Op::Store, &operands);
     }
 
-    /// A fault where a variable has no value and `chosen`, if given, holds.
-    pub(super) fn check_mark(&mut self, variable: u32, chosen: Option<Id>) {
+    /// A fault where a variable has no value.
+    pub(super) fn check_mark(&mut self, variable: u32) {
         let mark = self.marks[variable as usize];
         let value = self.w.value(Op::Load, Kind::U32, &[mark]);
         let zero = self.w.u32(0);
-        let mut bad = self.w.value(Op::IEqual, Kind::Bool, &[value, zero]);
-        if let Some(chosen) = chosen {
-            bad = self.w.value(Op::LogicalAnd, Kind::Bool, &[bad, chosen]);
-        }
+        let bad = self.w.value(Op::IEqual, Kind::Bool, &[value, zero]);
         self.fault(bad);
     }
 

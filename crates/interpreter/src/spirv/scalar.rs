@@ -111,17 +111,23 @@ impl Emitter<'_> {
                 self.write(dst, Kind::U32, value);
             }
             Instruction::Mark { variable } => self.mark(variable),
-            Instruction::CheckMarked { variable } => self.check_mark(variable, None),
-            Instruction::CheckChosen {
+            Instruction::CheckMarked { variable } => self.check_mark(variable),
+            Instruction::MarkChosen {
                 variable,
                 cond,
-                negated,
+                from,
             } => {
-                let mut chosen = self.truth(cond);
-                if negated {
-                    chosen = self.w.value(Op::LogicalNot, Kind::Bool, &[chosen]);
-                }
-                self.check_mark(variable, Some(chosen));
+                let chosen = self.truth(cond);
+                let [first, second] = from.map(|mark| match mark {
+                    Some(mark) => {
+                        let mark = self.marks[mark as usize];
+                        self.w.value(Op::Load, Kind::U32, &[mark])
+                    }
+                    None => self.w.u32(1),
+                });
+                let value = self.select(Kind::U32, chosen, first, second);
+                let operands = [self.marks[variable as usize], value];
+                self.w.act(Op::Store, &operands);
             }
             Instruction::Expect { cond, stops, .. } => self.expect(cond, stops),
             Instruction::Reinterpret { entry, dst, src } => self.reinterpret(entry, dst, src),
