@@ -279,8 +279,10 @@ def test_optimisers_step_against_the_gradient():
 
 
 def test_what_is_not_there_says_so():
-    with pytest.raises(AttributeError, match="Volume is not in warpsmith.warp"):
-        wp.Volume
+    with pytest.raises(AttributeError, match="Bvh is not in warpsmith.warp"):
+        wp.Bvh
+    with pytest.raises(NotImplementedError, match="IsoSurfaceNets is not in warpsmith.warp"):
+        wp.geometry.IsoSurfaceNets(4, 4, 4)
     with pytest.raises(RuntimeError, match="not in warpsmith.warp"):
         wp.get_device("cuda:0")
     with pytest.raises(NotImplementedError, match="render.UsdRenderer is not in warpsmith.warp"):
@@ -288,10 +290,71 @@ def test_what_is_not_there_says_so():
 
     @wp.kernel
     def tiled(x: wp.array[float]):
-        wp.tile_store(x, wp.tile_zeros(shape=4, dtype=float))
+        rng = wp.rand_init(1)
+        wp.tile_store(x, wp.tile_randf(shape=4, rng=rng))
 
-    with pytest.raises(warpsmith.KernelRefused, match="tiles"):
+    with pytest.raises(warpsmith.KernelRefused, match="tile_randf"):
         wp.launch_tiled(tiled, dim=1, inputs=[wp.zeros(4, dtype=float)], block_dim=32)
+
+
+def test_tiles_carry_gradients():
+    @wp.kernel
+    def squares(x: wp.array2d[float], y: wp.array[float]):
+        i, j = wp.tid()
+        t = wp.tile_load(x[i], shape=4)
+        wp.tile_store(y, wp.tile_sum(t * t), offset=i)
+
+    x = wp.array(np.arange(8.0).reshape(2, 4), dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch_tiled(squares, dim=2, inputs=[x], outputs=[y], block_dim=32)
+    tape.backward(grads={y: wp.array([1.0, 10.0], dtype=float)})
+    assert y.numpy().tolist() == [14.0, 126.0]
+    assert x.grad.numpy().tolist() == [[0.0, 2.0, 4.0, 6.0], [80.0, 100.0, 120.0, 140.0]]
+
+
+def test_meshes_answer_points_and_rays():
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+    faces = [0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1, 2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3]
+    cube = wp.Mesh(wp.array(corners, dtype=wp.vec3), wp.array(faces, dtype=int))
+
+    @wp.kernel
+    def ask(mesh: wp.uint64, p: wp.array[wp.vec3], out: wp.array2d[float]):
+        i = wp.tid()
+        near = wp.mesh_query_point(mesh, p[i], 10.0)
+        side = wp.mesh_query_point_sign_normal(mesh, p[i], 10.0)
+        q = wp.mesh_eval_position(mesh, near.face, near.u, near.v)
+        out[i, 0] = wp.length(q - p[i]) * near.sign
+        out[i, 1] = side.sign
+        ray = wp.mesh_query_ray(mesh, p[i], wp.vec3(2.0, 0.0, 0.0), 10.0)
+        if ray.result:
+            out[i, 2] = ray.t
+            out[i, 3] = ray.normal[0] * ray.sign
+
+    points = wp.array([[0.25, 0.5, 0.5], [-1.0, 0.4, 0.6], [2.0, 0.5, 0.5]], dtype=wp.vec3)
+    out = wp.zeros((3, 4), dtype=float)
+    wp.launch(ask, dim=3, inputs=[cube.id, points], outputs=[out])
+    expected = [[-0.25, -1.0, 0.375, -1.0], [1.0, 1.0, 0.5, -1.0], [1.0, 1.0, 0.0, 0.0]]
+    assert np.allclose(out.numpy(), expected)
+
+
+def test_a_surface_is_closed_and_faces_outwards():
+    at = np.stack(np.meshgrid(*[np.arange(12.0)] * 3, indexing="ij"), -1)
+    field = wp.array(np.linalg.norm(at - 5.3, axis=-1), dtype=float)
+    surface = wp.geometry.IsoSurfaceMarchingCubes(12, 12, 12)
+    surface.surface(field, 4.0)
+    triangles = surface.indices.numpy().reshape(-1, 3)
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    assert {(a, b) for a, b in edges} == {(b, a) for a, b in edges}
+    a, b, c = np.moveaxis(surface.verts.numpy()[triangles], 1, 0)
+    volume = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6
+    assert 0.93 < volume / (4 / 3 * np.pi * 4.0**3) < 1.0
+
+
+def test_a_file_that_is_no_volume_is_refused():
+    for data in (b"", b"NanoVDB0", b"x" * 400, b"NanoVDB0" + bytes(4) + b"\1\0\0\0" + bytes(300)):
+        with pytest.raises((RuntimeError, ValueError), match="NanoVDB"):
+            wp.Volume.load_from_nvdb(data)
 
 
 def test_a_gradient_of_another_size_is_refused_before_it_is_written() -> None:

@@ -1,6 +1,6 @@
 """Warp's own example programs, run by Warp and by `warpsmith.warp` with other import lines.
 
-Needs warp-lang 1.19.0, whose wheel carries the programs, and Pillow for three of them. As a program it
+Needs warp-lang 1.19.0, whose wheel carries the programs; some need Pillow, usd-core or torch. As a program it
 prints the table of the documentation:
 
     python python/tests/test_warp_examples.py
@@ -55,7 +55,7 @@ PROGRAMS = {
 }
 
 # Hundreds of launches over some 60,000 particles each: minutes on the interpreter.
-SLOW = ("core/example_sph",)
+SLOW = ("core/example_dem", "core/example_sph")
 
 # Programs whose kernels the interpreter refuses, and the word that says why.
 REFUSED = {
@@ -78,9 +78,16 @@ def examples():
 
 def run(engine, program, arguments, folder):
     out = Path(folder, f"{engine}.npz")
-    command = [sys.executable, str(RUNNER), engine, str(examples() / f"{program}.py"), str(out), *arguments]
+    path = program if isinstance(program, Path) else examples() / f"{program}.py"
+    command = [sys.executable, str(RUNNER), engine, str(path), str(out), *arguments]
     done = subprocess.run([*command, "--device", "cpu"], capture_output=True, text=True, cwd=folder)
     return done, (np.load(out) if done.returncode == 0 else None)
+
+
+def lacks(done):
+    """The package that a program found missing."""
+    known = {"requires the Pillow package": "Pillow", "No module named 'pxr'": "usd-core", "No module named 'torch'": "torch"}
+    return next((package for words, package in known.items() if words in done.stderr), None)
 
 
 def differences(ours, theirs, left_out):
@@ -111,8 +118,9 @@ def test_a_program_leaves_what_warp_leaves(program, tmp_path):
         pytest.skip("slow: WARPSMITH_FULL=1 runs it")
     arguments, left_out = PROGRAMS[program]
     done, theirs = run("warp", program, arguments, tmp_path)
-    if "requires the Pillow package" in done.stderr:
-        pytest.skip("needs Pillow")
+    missing = lacks(done)
+    if missing:
+        pytest.skip(f"needs {missing}")
     assert done.returncode == 0, done.stderr
     done, ours = run("warpsmith", program, arguments, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -122,14 +130,30 @@ def test_a_program_leaves_what_warp_leaves(program, tmp_path):
     assert all(distance <= within for _, distance in found.values()), found
 
 
+def test_kernels_with_tiles_leave_what_warp_leaves(tmp_path):
+    if examples() is None:
+        pytest.skip("needs warp-lang")
+    if not os.environ.get("WARPSMITH_FULL"):
+        pytest.skip("slow: WARPSMITH_FULL=1 runs it")
+    program = Path(__file__).with_name("warp_tiles.py")
+    done, theirs = run("warp", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    done, ours = run("warpsmith", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = differences(ours, theirs, ())
+    assert len(found) > 100
+    assert all(distance <= 1e-6 for _, distance in found.values()), found
+
+
 @pytest.mark.parametrize("program", REFUSED)
 def test_what_cannot_run_is_refused_by_name(program, tmp_path):
     if examples() is None:
         pytest.skip("needs warp-lang")
     arguments, word = REFUSED[program]
     done, _ = run("warpsmith", program, arguments, tmp_path)
-    if "requires the Pillow package" in done.stderr:
-        pytest.skip("needs Pillow")
+    missing = lacks(done)
+    if missing:
+        pytest.skip(f"needs {missing}")
     assert done.returncode != 0
     assert word in done.stderr, done.stderr
 

@@ -443,3 +443,134 @@ fn a_kernel_goes_through_the_points_of_a_hash_grid() {
     let outcome = interpreter.run(&[3], &mut arguments).expect("they fit");
     assert_eq!(outcome.findings[0].code, "K101");
 }
+
+const TILES: &str = "
+import warp as wp
+
+@wp.func
+def bend(x: float, y: float):
+    return x * x * y
+
+@wp.kernel
+def tiles(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.tile_load(x, shape=4, offset=i * 4)
+    b = wp.tile_map(bend, a, 3.0)
+    s = wp.tile_sum(b)
+    c = b * s[0]
+    for k in range(2 + wp.tid()):
+        c += a
+    wp.tile_store(y, c, offset=i * 4)
+";
+
+#[test]
+fn a_tile_is_a_threads_own_and_its_gradient_goes_back_through_it() {
+    // With b = 3 x² and s their sum, thread 0 stores b s + 2 x. Thread 1 stores b s + 3 x, over three elements
+    // and one outside the array.
+    let x = [1.0, 2.0, 0.5, 1.5, 1.0, -1.0, 2.0];
+    let times = |i: usize| if i < 4 { 2.0 } else { 3.0 };
+    let b = |i: usize| 3.0 * x[i] * x[i];
+    let sum = |i: usize| if i < 4 { 0..4 } else { 4..7 }.map(b).sum::<f32>();
+    let mut arguments = [floats(&x), floats(&[0.0; 7])];
+    let outcome = run(TILES, &[2], &mut arguments);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    for (i, y) in values(&arguments[1]).into_iter().enumerate() {
+        assert!(
+            (y - b(i) * sum(i) - times(i) * x[i]).abs() < 1e-3,
+            "{i}: {y}"
+        );
+    }
+    let mut arguments = [
+        with_gradient(&x, &[0.0; 7]),
+        with_gradient(&[0.0; 7], &[1.0; 7]),
+    ];
+    assert!(back(TILES, &[2], &mut arguments).findings.is_empty());
+    // All b s together are the square of the sum.
+    for (i, found) in gradient(&arguments[0]).into_iter().enumerate() {
+        let slope = 2.0 * sum(i) * 6.0 * x[i] + times(i);
+        assert!((found - slope).abs() < 1e-2, "{i}: {found}");
+    }
+    // A store takes the gradient of what it overwrites.
+    assert_eq!(gradient(&arguments[1]), [0.0; 7]);
+}
+
+#[test]
+fn a_product_of_tiles_scales_what_was_there_before() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def product(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    s = wp.tile_load(c, shape=(2, 2))
+    x = wp.tile_load(a, shape=(2, 2))
+    wp.tile_matmul(x, wp.tile_transpose(wp.tile_load(b, shape=(2, 2))), s, alpha=2.0, beta=3.0)
+    wp.tile_store(c, s)
+";
+    let matrix = |values: &[f32], gradient: &[f32]| {
+        let mut array = ArrayArgument::from_f32(values).with_gradient_f32(gradient);
+        array.shape = vec![2, 2];
+        Argument::Array(array)
+    };
+    let zero = [0.0; 4];
+    let (a, b, c) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 2.0, 1.0], [1.0; 4]);
+    let mut arguments = [
+        matrix(&a, &zero),
+        matrix(&b, &zero),
+        matrix(&c, &[1.0, 0.0, 0.0, 0.0]),
+    ];
+    assert!(run(source, &[1], &mut arguments).findings.is_empty());
+    assert_eq!(values(&arguments[2]), [5.0, 11.0, 9.0, 23.0]);
+    assert!(back(source, &[1], &mut arguments).findings.is_empty());
+    assert_eq!(gradient(&arguments[0]), [2.0, 0.0, 0.0, 0.0]);
+    assert_eq!(gradient(&arguments[1]), [2.0, 4.0, 0.0, 0.0]);
+    assert_eq!(gradient(&arguments[2]), [3.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_gradient_may_be_asked_of_a_function() {
+    let source = "
+import warp as wp
+
+@wp.func
+def inner(x: float):
+    if x > 2.0:
+        return 5.0 * x
+    return x * x
+
+@wp.func
+def outer(x: float):
+    return 3.0 * inner(x)
+
+@wp.kernel(enable_backward=False)
+def slopes(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = wp.grad(outer)(x[i])
+";
+    let mut arguments = [floats(&[1.0, 2.0, 4.0]), floats(&[0.0; 3])];
+    assert!(run(source, &[3], &mut arguments).findings.is_empty());
+    assert_eq!(values(&arguments[1]), [6.0, 12.0, 15.0]);
+}
+
+#[test]
+fn a_value_that_is_only_carried_along_needs_not_be_there() {
+    // Behind the branch, `n` is joined and carried round the loop; only the branch uses it.
+    let source = "
+import warp as wp
+
+@wp.kernel
+def carried(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    for k in range(int(x[i])):
+        if k > 1:
+            n = float(k * 2)
+            y[i] = y[i] + n
+";
+    let mut arguments = [floats(&[1.0, 4.0]), floats(&[0.0; 2])];
+    let outcome = run(source, &[2], &mut arguments);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    assert_eq!(values(&arguments[1]), [0.0, 10.0]);
+    let used = source.replace("            y[i] = y[i] + n", "        y[i] = y[i] + n");
+    let outcome = run(&used, &[2], &mut [floats(&[1.0, 4.0]), floats(&[0.0; 2])]);
+    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.findings[0].code, "K102");
+}

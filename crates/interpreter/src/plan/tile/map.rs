@@ -35,6 +35,9 @@ pub(in crate::plan) struct Application<'a> {
     pub(in crate::plan) out: (Type, Vec<Scalar>),
 }
 
+/// A function, where its arguments come from, and the tile of its results with their type.
+type Mapping<'m> = (Mapped<'m>, Vec<Source>, Tile, Type);
+
 /// The builtin that an operator on tiles applies to their elements.
 fn operator(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -227,7 +230,7 @@ impl<'m> Builder<'m> {
         &mut self,
         frame: &Frame<'m>,
         statement: &Statement<'m>,
-    ) -> Planned<Option<(Mapped<'m>, Vec<Source>, Tile, Type)>> {
+    ) -> Planned<Option<Mapping<'m>>> {
         let none = Vec::new();
         let adjoints = statement.adjoints.as_ref().unwrap_or(&none);
         let args = statement.args.as_slice();
