@@ -145,6 +145,35 @@ def test_kernels_with_tiles_leave_what_warp_leaves(tmp_path):
     assert all(distance <= 1e-6 for _, distance in found.values()), found
 
 
+SURFACE = """
+import numpy as np
+import warp as wp
+import warp.geometry
+
+field = np.random.default_rng(3).random((14, 12, 10)).astype(np.float32)
+points, corners = warp.geometry.IsoSurfaceMarchingCubes.extract(
+    wp.array(field, dtype=float, device="cpu"), 0.5, lower=(0.0, 1.0, 2.0), upper=(13.0, 23.0, 6.5)
+)
+rows = points.numpy()
+points = wp.array(rows[np.lexsort(rows.round(3).T)], dtype=wp.vec3, device="cpu")
+corners = wp.array([len(corners)], dtype=int, device="cpu")
+"""
+
+
+def test_a_surface_has_warps_vertices(tmp_path):
+    if examples() is None:
+        pytest.skip("needs warp-lang")
+    program = tmp_path / "surface.py"
+    program.write_text(SURFACE)
+    done, theirs = run("warp", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    done, ours = run("warpsmith", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = differences(ours, theirs, ())
+    assert len(found) == 2
+    assert all(distance <= 1e-6 for _, distance in found.values()), found
+
+
 @pytest.mark.parametrize("program", REFUSED)
 def test_what_cannot_run_is_refused_by_name(program, tmp_path):
     if examples() is None:

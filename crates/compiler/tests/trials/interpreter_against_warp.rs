@@ -19,6 +19,8 @@ use warpsmith_core::Finding;
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Outcome};
 
 const LAST_TIER: u32 = 8;
+/// Kernels with tiles.
+const TILES: u32 = 15;
 const SAMPLE_STRIDE: usize = 25;
 const MOST_ITERATIONS: u64 = 1 << 20;
 
@@ -26,6 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let python = conformance::oracle("warp/bin/python");
     let missing = conformance::file().is_none() || !python.is_file();
     (0..=LAST_TIER)
+        .chain([TILES])
         .map(|tier| {
             Trial::test(format!("tier S{tier} agrees with Warp"), move || {
                 compare(tier)
