@@ -72,16 +72,17 @@ def __getattr__(name: str) -> Any:
 
 def _surface(field: Any, threshold: Any) -> tuple[Any, Any]:
     inside = field < threshold
-    points = []
-    numbers = []
+    points: list[Any] = []
+    numbers: list[Any] = []
+    count = 0
     for axis in range(3):
         first = tuple(slice(None, -1) if n == axis else slice(None) for n in range(3))
         second = tuple(slice(1, None) if n == axis else slice(None) for n in range(3))
         crossed = inside[first] != inside[second]
         numbering = np.full(crossed.shape, -1, np.int64)
-        count = sum(len(part) for part in points)
         at = np.argwhere(crossed)
         numbering[crossed] = count + np.arange(len(at))
+        count += len(at)
         a, b = field[first][crossed], field[second][crossed]
         part = at.astype(np.float32)
         part[:, axis] += (threshold - a) / (b - a)
@@ -127,7 +128,7 @@ def _triangles() -> list[list[tuple[int, int, int]]]:
     for case in range(256):
         follows: dict[int, int] = {}
         for side in sides if case not in (0, 255) else ():
-            held = [not case >> corner & 1 for corner in side]
+            held = [case >> corner & 1 == 0 for corner in side]
             for n in range(4):
                 if not held[n] or held[n - 1]:
                     continue

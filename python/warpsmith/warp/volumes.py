@@ -23,6 +23,10 @@ class Volume:
     CLOSEST = 0
     LINEAR = 1
 
+    device: Any
+    id: int
+    _native: Any
+
     def __init__(self, data: array, copy: bool = True):
         raise NotImplementedError("Volume(array) is not in warpsmith.warp: use Volume.load_from_nvdb")
 

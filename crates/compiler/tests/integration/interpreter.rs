@@ -574,3 +574,53 @@ def carried(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     assert_eq!(outcome.findings.len(), 1);
     assert_eq!(outcome.findings[0].code, "K102");
 }
+
+#[test]
+fn a_slice_without_bounds_goes_to_the_ends() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def slices(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    even = x[::2]
+    back = x[::-1]
+    some = x[1:4]
+    y[0] = float(even.shape[0])
+    y[1] = even[2]
+    y[2] = back[0]
+    y[3] = back[4]
+    y[4] = some[0] + 10.0 * some[2]
+    y[5] = float(x[3:].shape[0])
+    wp.tile_store(y[7::2], wp.tile_load(x[::2], shape=3))
+";
+    let mut arguments = [floats(&[1.0, 2.0, 3.0, 4.0, 5.0]), floats(&[0.0; 12])];
+    let outcome = run(source, &[1], &mut arguments);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    let expected = [3.0, 5.0, 5.0, 1.0, 42.0, 2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 5.0];
+    assert_eq!(values(&arguments[1]), expected);
+}
+
+#[test]
+fn elements_of_a_broadcast_tile_share_their_gradient() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    row = wp.tile_load(x, shape=(1, 2))
+    all = wp.tile_zeros(shape=(3, 2), dtype=float)
+    wp.tile_assign(all, wp.tile_broadcast(row, shape=(3, 2)))
+    wp.tile_store(y, all)
+    wp.tile_store(y, wp.tile_broadcast(row, shape=(3, 2)), offset=(3, 0))
+";
+    let matrix = |rows: usize, gradient: &[f32]| {
+        let array = ArrayArgument::from_f32(&vec![1.0; rows * 2]);
+        let mut array = array.with_gradient_f32(gradient);
+        array.shape = vec![rows, 2];
+        Argument::Array(array)
+    };
+    let given: Vec<f32> = (0..12).map(|n| n as f32).collect();
+    let mut arguments = [matrix(1, &[0.0; 2]), matrix(6, &given)];
+    assert!(back(source, &[1], &mut arguments).findings.is_empty());
+    assert_eq!(gradient(&arguments[0]), [30.0, 36.0]);
+}

@@ -252,7 +252,17 @@ impl<'p> Machine<'p> {
                 };
                 bound.clamp(low.min(high), high)
             };
-            let (first, end) = (bound(start), bound(stop));
+            // What the source leaves out are the ends, in the direction of the step.
+            let first = match (start == i64::from(i32::MAX), step < 0) {
+                (false, _) => bound(start),
+                (true, true) => size - 1,
+                (true, false) => 0,
+            };
+            let end = match (stop == i64::from(i32::MIN), step < 0) {
+                (false, _) => bound(stop),
+                (true, true) => -1,
+                (true, false) => size,
+            };
             let span = if step < 0 { first - end } else { end - first };
             let len = if span > 0 && step != 0 {
                 (span + step.abs() - 1) / step.abs()

@@ -241,6 +241,15 @@ impl Emitter<'_> {
             emitter.select(Kind::U64, over, high, value)
         };
         let (first, end) = (bound(self, start), bound(self, stop));
+        // What the source leaves out are the ends, in the direction of the step.
+        let [no_start, no_stop] = [(start, i32::MAX), (stop, i32::MIN)].map(|(bound, absent)| {
+            let absent = self.w.u64(i64::from(absent).cast_unsigned());
+            self.w.value(Op::IEqual, Kind::Bool, &[bound, absent])
+        });
+        let from = self.select(Kind::U64, back, last, zero);
+        let first = self.select(Kind::U64, no_start, from, first);
+        let to = self.select(Kind::U64, back, minus, size);
+        let end = self.select(Kind::U64, no_stop, to, end);
         let forward = self.w.value(Op::ISub, Kind::U64, &[end, first]);
         let backward = self.w.value(Op::ISub, Kind::U64, &[first, end]);
         let span = self.select(Kind::U64, back, backward, forward);

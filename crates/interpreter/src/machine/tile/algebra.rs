@@ -117,13 +117,9 @@ impl Machine<'_> {
                 ),
             ),
         ];
-        for (tile, share) in shares {
-            let ty = tile.scalars[0];
-            let mut sums = self.read_numbers(lane, (tile, gradient));
-            for (sum, share) in sums.iter_mut().zip(share) {
-                *sum = rounded(ty, *sum + rounded(ty, alpha * share));
-            }
-            self.write_numbers(lane, (tile, gradient), &sums);
+        for (tile, mut share) in shares {
+            share.iter_mut().for_each(|share| *share *= alpha);
+            self.add_numbers(lane, (tile, gradient), &share);
         }
         if let Some(beta) = beta {
             let scaled: Vec<f64> = g.iter().map(|g| rounded(ty, beta * g)).collect();
@@ -187,15 +183,6 @@ impl Machine<'_> {
         self.write_numbers(lane, (x, value), &right);
     }
 
-    fn add_gradients(&mut self, lane: usize, tile: &Tile, shares: &[f64]) {
-        let gradient = Space::Gradient;
-        let mut sums = self.read_numbers(lane, (tile, gradient));
-        for (sum, share) in sums.iter_mut().zip(shares) {
-            *sum += share;
-        }
-        self.write_numbers(lane, (tile, gradient), &sums);
-    }
-
     /// With A = L Lᵀ, A receives L⁻ᵀ Φ(Lᵀ dL) L⁻¹, where Φ takes the lower triangle and half of the diagonal:
     /// all of it in the triangle that the factor was made of.
     pub(super) fn tile_cholesky_adjoint(&mut self, lane: usize, a: &Tile, l: &Tile, upper: bool) {
@@ -228,7 +215,7 @@ impl Machine<'_> {
                 shares[at] = if i == j { turned[i * n + i] } else { share };
             }
         }
-        self.add_gradients(lane, a, &shares);
+        self.add_numbers(lane, (a, Space::Gradient), &shares);
     }
 
     pub(super) fn tile_lower_solve_adjoint(&mut self, lane: usize, l: &Tile, y: &Tile, x: &Tile) {
@@ -246,8 +233,8 @@ impl Machine<'_> {
                 of_factor[i * n + j] = -terms.sum::<f64>();
             }
         }
-        self.add_gradients(lane, y, &shares);
-        self.add_gradients(lane, l, &of_factor);
+        self.add_numbers(lane, (y, Space::Gradient), &shares);
+        self.add_numbers(lane, (l, Space::Gradient), &of_factor);
     }
 
     pub(super) fn tile_diagonal_add(&mut self, lane: usize, a: &Tile, d: &Tile, out: &Tile) {

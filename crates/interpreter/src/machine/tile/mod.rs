@@ -9,8 +9,9 @@ mod sort;
 
 use super::control::Machine;
 use super::lane_function::{bits as float_bits, number};
+use super::memory_access::updated;
 use crate::findings::Fault;
-use crate::instruction::Space;
+use crate::instruction::{Binary, Space, Update};
 use crate::lanes::{Mask, each};
 use crate::memory::Column;
 use crate::tile::{Tile, TileKind, TileSpace};
@@ -145,6 +146,25 @@ impl<'p> Machine<'p> {
                 column.set(element, *bits);
             }
         }
+    }
+
+    /// Adds to the elements, one after the other: several of a view may be the same one.
+    fn add_to_tile(&mut self, lane: usize, tile: TileSpace<'_>, leaf: usize, values: &[u64]) {
+        let Some((column, first)) = self.tile_column(lane, tile, leaf) else {
+            return;
+        };
+        let (add, ty) = (Update::Binary(Binary::Add), tile.0.scalars[leaf]);
+        for (offset, bits) in tile.0.offsets().into_iter().zip(values) {
+            if let Ok(element) = usize::try_from(first + offset) {
+                column.update(element, |old| updated(add, ty, old, *bits));
+            }
+        }
+    }
+
+    fn add_numbers(&mut self, lane: usize, tile: TileSpace<'_>, numbers: &[f64]) {
+        let ty = tile.0.scalars[0];
+        let bits: Vec<u64> = numbers.iter().map(|n| float_bits(ty, *n)).collect();
+        self.add_to_tile(lane, tile, 0, &bits);
     }
 
     /// The elements of a tile of floats.

@@ -191,20 +191,17 @@ impl<'p> Machine<'p> {
     ) -> Stops {
         let places = self.places(lane, array, tile, Space::Gradient)?;
         self.note_places(lane, at, &places, Space::Gradient, zeroes);
-        for (leaf, ty) in tile.scalars.iter().enumerate() {
-            let mut values = self.read_tile(lane, (tile, Space::Gradient), leaf);
+        for leaf in 0..tile.scalars.len() {
             let Some(column) = places.memory.and_then(|memory| memory.columns.get(leaf)) else {
                 continue;
             };
-            for (element, value) in places.elements.iter().zip(&mut values) {
-                let Some(element) = element else { continue };
-                let taken = match zeroes {
-                    true => column.update(*element, |_| 0),
-                    false => column.get(*element).unwrap_or(0),
-                };
-                *value = updated(ADD, *ty, *value, taken);
-            }
-            self.write_tile(lane, (tile, Space::Gradient), leaf, &values);
+            let take = |element: &Option<usize>| match (*element, zeroes) {
+                (Some(element), true) => column.update(element, |_| 0),
+                (Some(element), false) => column.get(element).unwrap_or(0),
+                (None, _) => 0,
+            };
+            let taken: Vec<u64> = places.elements.iter().map(take).collect();
+            self.add_to_tile(lane, (tile, Space::Gradient), leaf, &taken);
         }
         Ok(())
     }
@@ -300,11 +297,7 @@ impl<'p> Machine<'p> {
             let zeroes = vec![0; taken.len()];
             self.write_tile(lane, (&part, Space::Gradient), leaf, &zeroes);
             self.shifted_first(lane, &part, -start);
-            let mut values = self.read_tile(lane, (from, Space::Gradient), leaf);
-            for (value, taken) in values.iter_mut().zip(taken) {
-                *value = updated(ADD, *ty, *value, taken);
-            }
-            self.write_tile(lane, (from, Space::Gradient), leaf, &values);
+            self.add_to_tile(lane, (from, Space::Gradient), leaf, &taken);
         }
         Ok(())
     }
