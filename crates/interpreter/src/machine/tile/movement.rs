@@ -1,6 +1,7 @@
 //! Tiles from and to arrays, and from and to each other.
 
 use super::super::control::Machine;
+use super::super::lane_function::{bits as float_bits, number};
 use super::super::memory_access::updated;
 use super::Stops;
 use crate::instruction::{Binary, Space, Update};
@@ -9,6 +10,7 @@ use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::Buffer;
 use crate::races::Touch;
 use crate::tile::{Tile, TileArray};
+use warpsmith_ir::types::Scalar;
 
 const ADD: Update = Update::Binary(Binary::Add);
 
@@ -271,7 +273,8 @@ impl<'p> Machine<'p> {
         let start = self.part(lane, offsets, to, from)?;
         let part = Self::shaped(to, from);
         for leaf in 0..from.scalars.len() {
-            let values = self.read_tile(lane, (from, Space::Value), leaf);
+            let mut values = self.read_tile(lane, (from, Space::Value), leaf);
+            converted(&mut values, from.scalars[leaf], to.scalars[leaf]);
             self.shifted_first(lane, &part, start);
             self.write_tile(lane, (&part, Space::Value), leaf, &values);
             self.shifted_first(lane, &part, -start);
@@ -293,12 +296,22 @@ impl<'p> Machine<'p> {
                 continue;
             }
             self.shifted_first(lane, &part, start);
-            let taken = self.read_tile(lane, (&part, Space::Gradient), leaf);
+            let mut taken = self.read_tile(lane, (&part, Space::Gradient), leaf);
             let zeroes = vec![0; taken.len()];
             self.write_tile(lane, (&part, Space::Gradient), leaf, &zeroes);
             self.shifted_first(lane, &part, -start);
+            converted(&mut taken, to.scalars[leaf], from.scalars[leaf]);
             self.add_to_tile(lane, (from, Space::Gradient), leaf, &taken);
         }
         Ok(())
+    }
+}
+
+/// Rounds floats of one type to another; the plan lets no other types through.
+fn converted(values: &mut [u64], from: Scalar, to: Scalar) {
+    if from != to {
+        for value in values {
+            *value = float_bits(to, number(from, *value));
+        }
     }
 }

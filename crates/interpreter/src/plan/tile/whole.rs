@@ -111,7 +111,7 @@ impl<'m> Builder<'m> {
                 (TileKind::View(self.index_cells(frame, origin)?), tiles)
             }
             ("tile_assign", [to, from, offsets @ ..]) => {
-                let tiles = self.two(frame, name, to, from)?;
+                let tiles = self.copied(frame, to, from)?;
                 (TileKind::Copy(self.index_cells(frame, offsets)?), tiles)
             }
             ("tile_matmul" | "tile_matmul_acc", [_, _, _, a, b, c, alpha, beta]) => {
@@ -154,6 +154,17 @@ impl<'m> Builder<'m> {
         Ok(true)
     }
 
+    /// Two tiles of which one is copied into the other: of the same elements, or of floats.
+    fn copied(&mut self, frame: &Frame<'m>, to: &Arg<'m>, from: &Arg<'m>) -> Planned<Vec<Tile>> {
+        let tiles = self.two(frame, "tile_assign", to, from)?;
+        let (a, b) = (&tiles[0].scalars, &tiles[1].scalars);
+        let floats = |(a, b): (&Scalar, &Scalar)| a == b || a.is_float() && b.is_float();
+        if a.len() != b.len() || !a.iter().zip(b).all(floats) {
+            return self.unknown("`wp.tile_assign` of a tile of other elements");
+        }
+        Ok(tiles)
+    }
+
     fn two(
         &mut self,
         frame: &Frame<'m>,
@@ -189,7 +200,7 @@ impl<'m> Builder<'m> {
         to: VarId,
         from: VarId,
     ) -> Planned<()> {
-        let tiles = self.two(frame, "assign", &Arg::Var(to), &Arg::Var(from))?;
+        let tiles = self.copied(frame, &Arg::Var(to), &Arg::Var(from))?;
         if tiles[0].shape != tiles[1].shape {
             return self.unknown("an assignment of a tile of another shape");
         }
@@ -204,7 +215,7 @@ impl<'m> Builder<'m> {
         to: VarId,
         from: VarId,
     ) -> Planned<()> {
-        let tiles = self.two(frame, "assign", &Arg::Var(to), &Arg::Var(from))?;
+        let tiles = self.copied(frame, &Arg::Var(to), &Arg::Var(from))?;
         self.tile_call(TileKind::TakeCopied(Vec::new()), tiles);
         Ok(())
     }
@@ -240,7 +251,7 @@ impl<'m> Builder<'m> {
                 return Ok(true);
             }
             ("tile_assign", [to, from, offsets @ ..]) => {
-                let tiles = self.two(frame, name, to, from)?;
+                let tiles = self.copied(frame, to, from)?;
                 (
                     TileKind::TakeCopied(self.index_cells(frame, offsets)?),
                     tiles,
