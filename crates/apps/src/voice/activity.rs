@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_voice::{
-    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SignalError,
-    SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
-    neural_vad_on_cuda, periodicity_vad_on_cuda,
+    EnergyVad, FrameMillis, NetVad, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
+    SignalError, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream,
+    WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -33,7 +33,8 @@ pub(super) struct Detector {
     /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
     /// the pitch of a voice, which loud noises do not have; `energy` compares levels with the noise of
     /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do; `neural` is Silero VAD's
-    /// network, with weights that you have. The last three decide about a pipe while it is still arriving.
+    /// network, with weights that you have; `net` is a small network of our own, for speech in loud noise. The
+    /// last four decide about a pipe while it is still arriving.
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
     /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
@@ -47,9 +48,9 @@ pub(super) struct Detector {
         default_value_t = 6.0
     )]
     margin: f32,
-    /// The probability that makes speech, for `neural`.
-    #[arg(long, default_value_t = NeuralSettings::default().start)]
-    threshold: f32,
+    /// The probability that makes speech; default: 0.15 for `neural`, 0.4 for `net`.
+    #[arg(long)]
+    threshold: Option<f32>,
     /// The weights for `neural`.
     ///
     /// The wheel of the package silero-vad or the `silero_vad.jit` in it; default:
@@ -68,6 +69,7 @@ enum Method {
     Energy,
     Webrtc,
     Neural,
+    Net,
 }
 
 /// What the network was trained at; other rates are resampled.
@@ -84,7 +86,13 @@ impl Detector {
     }
 
     fn settings(&self) -> NeuralSettings {
-        NeuralSettings::from_threshold(self.threshold)
+        self.threshold
+            .map_or_else(NeuralSettings::default, NeuralSettings::from_threshold)
+    }
+
+    fn net(&self, sample_rate: u32) -> Result<NetVad> {
+        let threshold = self.threshold.unwrap_or(NetVad::THRESHOLD);
+        Ok(NetVad::new(sample_rate, threshold)?)
     }
 
     fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
@@ -108,7 +116,7 @@ impl Detector {
     pub(super) fn is_causal(&self) -> bool {
         matches!(
             self.method,
-            Method::Energy | Method::Webrtc | Method::Neural
+            Method::Energy | Method::Webrtc | Method::Neural | Method::Net
         )
     }
 
@@ -127,6 +135,7 @@ impl Detector {
             Method::Neural if sample_rate == NEURAL_RATE => {
                 Decider::Neural(self.neural(sample_rate)?.into_stream())
             }
+            Method::Net => Decider::Net(Box::new(self.net(sample_rate)?)),
             // Other rates are resampled, which looks at the whole signal.
             Method::Neural => Decider::LateNeural(Box::new(self.neural(sample_rate)?)),
             _ => Decider::Late(sample_rate, self.mode()),
@@ -221,6 +230,7 @@ impl Detector {
                 WebrtcVad::decide(signal, sample_rate, self.mode(), FrameMillis::Ten)?
             }
             Method::Neural => self.neural(sample_rate)?.decide(signal),
+            Method::Net => self.net(sample_rate)?.decide(signal),
             Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
             Method::Statistical => {
                 StatisticalVad::new(sample_rate, StatisticalSettings::default())?.decide(signal)?
@@ -235,6 +245,7 @@ enum Decider {
     Late(u32, WebrtcMode),
     Neural(NeuralStream),
     LateNeural(Box<NeuralVad>),
+    Net(Box<NetVad>),
 }
 
 /// Decisions on a pipe, one to each hop that has arrived.
@@ -252,8 +263,18 @@ impl Listener for LiveDecisions {
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
         let mut decisions = Vec::new();
-        if let Decider::Neural(vad) = &mut self.decider {
-            vad.process(piece, &mut decisions);
+        let takes_any_piece = match &mut self.decider {
+            Decider::Neural(vad) => {
+                vad.process(piece, &mut decisions);
+                true
+            }
+            Decider::Net(vad) => {
+                vad.process(piece, &mut decisions);
+                true
+            }
+            _ => false,
+        };
+        if takes_any_piece {
             report(&decisions, &mut self.decided, rows);
             return Ok(());
         }
@@ -285,6 +306,7 @@ impl Listener for LiveDecisions {
                 decisions = WebrtcVad::decide(&waiting, rate, mode, FrameMillis::Ten)?;
             }
             Decider::Neural(vad) => vad.finish(&mut decisions),
+            Decider::Net(vad) => vad.finish(&mut decisions),
             Decider::LateNeural(mut vad) => decisions = vad.decide(&waiting),
             Decider::Energy(_) | Decider::Webrtc(_) => {}
         }

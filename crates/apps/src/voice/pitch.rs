@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
-    CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch,
-    PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe,
-    SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
+    CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, NetPitch, NetTrack, Padding, PitchRange,
+    PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream, PyinTrack,
+    Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
     swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
@@ -29,6 +29,7 @@ use warpsmith_console::output::note;
   warpsmith voice pitch song.wav
   warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
   warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80
+  warpsmith voice pitch street.wav --method net
   warpsmith voice pitch speech.wav --like praat
   warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
 pub(crate) struct Pitch {
@@ -40,7 +41,8 @@ pub(crate) struct Pitch {
     ///
     /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
     /// `praat` is Praat's autocorrelation; `swipe` is SWIPE' as SPTK has it; `hq` is the most accurate, in
-    /// noise and vibrato too; `crepe` is a network, with weights that you have.
+    /// vibrato too; `net` is a small network of our own for voices in loud noise; `crepe` is a network, with
+    /// weights that you have.
     #[arg(long, value_enum, default_value_t = Method::Pyin)]
     method: Method,
     /// Take the method and the defaults of a peer where nothing else is given; a note says them.
@@ -87,6 +89,7 @@ enum Method {
     Praat,
     Swipe,
     Hq,
+    Net,
     Crepe,
 }
 
@@ -182,7 +185,8 @@ impl Pitch {
             Method::Yin => "voice/yin",
             Method::Praat => "voice/praat",
             Method::Swipe => "voice/swipe",
-            Method::Hq => "voice/hq",
+            // No kernel of its own: `fits` keeps it on the CPU.
+            Method::Hq | Method::Net => "voice/hq",
             Method::Crepe => "voice/crepe",
         }
     }
@@ -194,11 +198,12 @@ impl Pitch {
             let framing = self.framing(rate, range);
             match self.method() {
                 Method::Yin => LiveYin::listener(rate, framing, range),
+                Method::Net => LiveNet::listener(rate, framing, range),
                 _ => LivePitch::listener(rate, framing, range),
             }
         };
         // The others look at the whole signal.
-        let in_pieces = matches!(self.method(), Method::Pyin | Method::Yin);
+        let in_pieces = matches!(self.method(), Method::Pyin | Method::Yin | Method::Net);
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         if let Some(listener) = listener
             && let Some(form) = self.destination.live(global, &self.input)
@@ -209,7 +214,7 @@ impl Pitch {
             workload: self.workload(),
             input: &self.input,
             destination: &self.destination,
-            fits: !self.is_between_samples(),
+            fits: !self.is_between_samples() && self.method() != Method::Net,
             listener,
             rate: None,
         }
@@ -233,6 +238,7 @@ impl Pitch {
                 yin_sheet(&track, framing, rate)
             }
             Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
+            Method::Net => net_sheet(&NetPitch::new(rate, framing.hop, range)?.track(signal)),
             Method::Crepe => {
                 let network = self.crepe.network(self.weights.as_deref())?;
                 crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
@@ -303,6 +309,12 @@ impl Pitch {
                 .iter()
                 .map(hq_sheet)
                 .collect(),
+            Method::Net => {
+                return Err(WorkloadError::Unsupported {
+                    workload: "voice/hq",
+                    reason: "`net` runs on the CPU".to_owned(),
+                });
+            }
             Method::Crepe => {
                 let weights = self.crepe.weights(self.weights.as_deref());
                 let weights = weights.map_err(|error| WorkloadError::Failed {
@@ -393,6 +405,40 @@ impl Listener for LiveYin {
     }
 }
 
+/// The network piece by piece.
+struct LiveNet {
+    pitch: NetPitch,
+    track: NetTrack,
+}
+
+impl LiveNet {
+    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            pitch: NetPitch::new(rate, framing.hop, range)?,
+            track: NetTrack::default(),
+        }))
+    }
+}
+
+impl Listener for LiveNet {
+    fn columns(&self) -> Vec<String> {
+        NET_COLUMNS.map(str::to_owned).to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.pitch.process(piece, &mut self.track);
+        rows.extend(net_rows(&std::mem::take(&mut self.track)));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self { pitch, mut track } = *self;
+        pitch.finish(&mut track);
+        rows.extend(net_rows(&track));
+        Ok(())
+    }
+}
+
 impl LivePitch {
     fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
         Ok(Box::new(Self {
@@ -479,25 +525,39 @@ fn crepe_sheet(track: &CrepeTrack) -> Sheet {
     voiced_sheet(&track.seconds, &hertz, periodicity)
 }
 
+const NET_COLUMNS: [&str; 4] = ["seconds", "hertz", "voiced", "probability"];
+
+fn net_rows(track: &NetTrack) -> Vec<f64> {
+    voiced_rows(&track.seconds, &track.frequency, &track.voiced)
+}
+
+fn net_sheet(track: &NetTrack) -> Sheet {
+    Sheet::new(NET_COLUMNS.map(str::to_owned).to_vec(), net_rows(track))
+}
+
 /// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
 fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
-    let frames = seconds.iter().zip(hertz).zip(sure);
     Sheet::new(
         ["seconds", "hertz", "voiced", name]
             .map(str::to_owned)
             .to_vec(),
-        frames
-            .flat_map(|((seconds, hertz), sure)| {
-                let voiced = *hertz > 0.0;
-                [
-                    *seconds,
-                    if voiced { f64::from(*hertz) } else { f64::NAN },
-                    f64::from(u8::from(voiced)),
-                    f64::from(*sure),
-                ]
-            })
-            .collect(),
+        voiced_rows(seconds, hertz, sure),
     )
+}
+
+fn voiced_rows(seconds: &[f64], hertz: &[f32], sure: &[f32]) -> Vec<f64> {
+    let frames = seconds.iter().zip(hertz).zip(sure);
+    frames
+        .flat_map(|((seconds, hertz), sure)| {
+            let voiced = *hertz > 0.0;
+            [
+                *seconds,
+                if voiced { f64::from(*hertz) } else { f64::NAN },
+                f64::from(u8::from(voiced)),
+                f64::from(*sure),
+            ]
+        })
+        .collect()
 }
 
 fn yin_sheet(track: &[f32], framing: Framing, rate: u32) -> Sheet {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::{
-    CrepeNetwork, CrepePitch, HqPitch, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings,
-    SignalError, Swipe, Weights, Yin,
+    CrepeNetwork, CrepePitch, HqPitch, NetPitch, PitchRange, PraatPitch, PraatSettings, Pyin,
+    PyinSettings, SignalError, Swipe, Weights, Yin,
 };
 
 use super::{Array, Samples, framing, work};
@@ -92,6 +92,10 @@ pub(crate) fn pitch(
                 let track = HqPitch::new(rate, hop, range)?.track(signal);
                 Some((track.seconds, track.frequency, track.confidence))
             }
+            ("net", _) => {
+                let track = NetPitch::new(rate, hop, range)?.track(signal);
+                Some((track.seconds, track.frequency, track.voiced))
+            }
             ("crepe", Some(weights)) => {
                 let network = CrepeNetwork::new(&Weights::read(&weights)?)?;
                 let track = CrepePitch::new(&network, rate, hop, range)?.track(signal);
@@ -105,7 +109,7 @@ pub(crate) fn pitch(
             Ok((Array::line(seconds), Array::line(hertz), Array::line(sure)))
         }
         None => Err(PyValueError::new_err(format!(
-            "method = `{method}` cannot be used: `hq`, `praat`, `swipe`, and `crepe` with the `weights` of its \
+            "method = `{method}` cannot be used: `hq`, `net`, `praat`, `swipe`, and `crepe` with the `weights` of its \
              network are known"
         ))),
     }

@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use warpsmith_descriptors::picture::{Picture, PictureSettings};
 use warpsmith_voice::{
-    EnergyVad, FrameMillis, Loudness, NeuralSettings, NeuralVad, PeriodicityVad, SignalError,
-    SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, Weights, segments,
+    EnergyVad, FrameMillis, Loudness, NetVad, NeuralSettings, NeuralVad, PeriodicityVad,
+    SignalError, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
+    Weights, segments,
 };
 
 use super::effect::audio_of;
@@ -55,6 +56,7 @@ pub(crate) fn speech(
                 let hop = (rate as usize / 100).max(1);
                 Some(EnergyVad::new(margin_db).decide(signal, hop))
             }
+            ("net", _) => Some(NetVad::new(rate, threshold)?.decide(signal)),
             ("neural", Some(weights)) => {
                 let network = SileroNetwork::new(&Weights::read(&weights)?)?;
                 let settings = NeuralSettings::from_threshold(threshold);
@@ -65,7 +67,7 @@ pub(crate) fn speech(
     });
     decisions?.map(Array::line).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "method = `{method}` cannot be used: `statistical`, `periodicity`, `energy`, `webrtc`, and `neural` \
+            "method = `{method}` cannot be used: `statistical`, `periodicity`, `energy`, `webrtc`, `net`, and `neural` \
              with the `weights` of its network are known"
         ))
     })
