@@ -406,6 +406,36 @@ fn a_card_that_sleeps_is_left_asleep() {
 }
 
 #[test]
+fn a_gpu_that_somebody_unseen_may_keep_awake_is_not_called_idle() {
+    let (inventory, events) = sampled("laptop", 12);
+    let judged = |hidden: i64, awake: i64| {
+        let mut collector = Collector::new(
+            inventory.clone(),
+            events[0].at,
+            Duration::from_secs(12),
+            Expectation::Idle,
+            &Schedule::default(),
+        );
+        for event in &events {
+            let mut event = event.clone();
+            if let Happening::Steady(steady) = &mut event.what {
+                steady.hidden_processes = Some(hidden);
+                steady.awake_percent = Some(awake);
+            }
+            collector.push(&event);
+        }
+        collector.finish().body.gpus.swap_remove(0)
+    };
+    assert_eq!(judged(0, 60).fitness, Fitness::Fit, "everybody is visible");
+    assert_eq!(judged(3, 1).fitness, Fitness::Fit, "it rested");
+    let unknown = judged(3, 60);
+    assert_eq!(unknown.fitness, Fitness::CannotTell);
+    assert_eq!(unknown.hidden_processes, Some(3));
+    let (_, why) = &unknown.unknown[0];
+    assert!(why.contains("run as root"), "{why}");
+}
+
+#[test]
 fn a_card_that_is_pulled_out_is_lost_and_found_again_under_another_number() {
     let (tree, proc_root) = (Tree::of("rx7900xtx"), proc_folder(&[]));
     let settings = tree.settings(proc_root.path());
