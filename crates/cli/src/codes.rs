@@ -79,6 +79,7 @@ mod tests {
         "docs.python.org",
         "docs.pytorch.org",
         "docs.scipy.org",
+        "docs.vulkan.org",
         "emcee.readthedocs.io",
         "flask.palletsprojects.com",
         // Where a cheat was found and told: the repository that it fooled.

@@ -67,7 +67,7 @@ pub(crate) struct Bench {
     /// What is timed.
     #[arg(long, value_enum, default_value_t = Mode::Warm)]
     mode: Mode,
-    /// Measure the workloads on this device too, in turns, such as `vulkan` beside `--device cuda`.
+    /// Measure on this device, too, in turns, such as `vulkan`.
     #[arg(long, value_name = "DEVICE")]
     beside: Option<DeviceChoice>,
     /// Rounds, spread over the session: each workload in turn, then again.
