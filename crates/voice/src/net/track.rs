@@ -10,7 +10,7 @@ use crate::pitch::PitchRange;
 /// Seconds between frames.
 const STEP: f64 = HOP as f64 / RATE as f64;
 /// How sure the network must be that a frame is voiced, and that somebody speaks: what agreed best with
-/// recordings in English and French, which are none of those that `docs/benchmarks` judges by.
+/// recordings in English and French, which the training had not heard.
 const VOICED: f32 = 0.3;
 const SPEECH: f32 = 0.4;
 /// Pitches on either side of the likeliest whose mean is taken.
