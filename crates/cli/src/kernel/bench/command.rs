@@ -85,7 +85,9 @@ pub(crate) struct Bench {
     /// Run this many steps in a row, timing each, and judge memory for leaks.
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     steps: Option<usize>,
-    /// With `--steps`: also write a trace for Perfetto, one span per step, memory beside it.
+    /// With `--steps`: also write a trace for Perfetto.
+    ///
+    /// One span per step, memory beside it.
     #[arg(long, value_name = "FILE", requires = "steps")]
     trace: Option<PathBuf>,
     /// Give up a launch on a GPU that takes longer than this.
