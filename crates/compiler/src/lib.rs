@@ -35,7 +35,7 @@ mod syntax;
 
 pub use compile::{Compiler, EachKernel, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{FAMILY, render};
-pub use emit::{Target, emit};
+pub use emit::{Target, emit, emit_both};
 pub use folder::Folder;
 pub use globals::{ModuleText, Modules, Place};
 pub use hip::hip_text;

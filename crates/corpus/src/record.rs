@@ -1,7 +1,7 @@
 //! A pair, ready to be written: source, four texts, and everything that is known about them.
 
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Compiler, Options, Target, emit};
+use warpsmith_compiler::{Compiler, Options, emit_both};
 use warpsmith_core::Finding;
 
 use crate::features::Features;
@@ -143,17 +143,17 @@ impl RecordBuilder {
         } = selected;
         let module = self.compiler.compile(&draft.source, &self.options)?;
         let features = Features::of(&module);
-        let cuda = self.emit(&module, Target::Cuda);
-        let cpu = self.emit(&module, Target::Cpu);
+        let [mut cuda, mut cpu] = [self.room(), self.room()];
+        let [cuda_cut, cpu_cut] = emit_both(&module, &mut cuda, &mut cpu);
         let split = rule.choose(fingerprint.shape, draft.category, &features.builtins);
         let record = Record {
             origin,
             split,
-            cuda_cut: backward_start(&cuda, "_cuda_kernel_backward(", "\n\nextern \"C\" "),
-            cpu_cut: backward_start(&cpu, "_cpu_kernel_backward(", "\n\ntemplate <"),
             cuda_tokens: token_count(&cuda),
             cuda,
+            cuda_cut,
             cpu,
+            cpu_cut,
             draft,
             fingerprint,
             features,
@@ -163,10 +163,10 @@ impl RecordBuilder {
         Ok((record, module))
     }
 
-    fn emit(&mut self, module: &Module, target: Target) -> String {
+    /// Memory for a text.
+    fn room(&mut self) -> String {
         let mut text = self.spare.pop().unwrap_or_default();
         text.clear();
-        emit(module, target, &mut text);
         text
     }
 
@@ -181,13 +181,6 @@ impl RecordBuilder {
     }
 }
 
-/// Where the definition begins that `symbol` belongs to, which begins with `opening`.
-fn backward_start(text: &str, symbol: &str, opening: &str) -> usize {
-    memchr::memmem::find(text.as_bytes(), symbol.as_bytes())
-        .and_then(|at| memchr::memmem::rfind(&text.as_bytes()[..at], opening.as_bytes()))
-        .unwrap_or(text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +191,7 @@ mod tests {
     #[test]
     fn the_texts_make_the_module_again() {
         let mut builder = RecordBuilder::new();
-        for index in 0..60 {
+        for index in 0..600 {
             let selected = write_draft(&Wanted::default(), 5, index, 0);
             let (mut record, module) = builder.build(selected, &SplitRule::default()).unwrap();
             assert_eq!(record.cuda, emit_cuda(&module));

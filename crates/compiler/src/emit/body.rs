@@ -3,6 +3,8 @@
 //! The replay is the forward pass but for a few operations, and the adjoint declares the same variables:
 //! both are copied from the forward function's text, of which [`Forward`] keeps the layout.
 
+use std::ops::Range;
+
 use super::Target;
 use super::buffer::Buffer;
 use super::literal;
@@ -47,6 +49,25 @@ pub(super) struct Forward {
     pub(super) exceptions: Vec<Exception>,
 }
 
+impl Forward {
+    /// The lines from the declarations of the variables on.
+    pub(super) fn lines(&self) -> Range<usize> {
+        let (begin, end) = self.declarations;
+        begin..self.offsets.last().copied().unwrap_or(end)
+    }
+}
+
+/// Where a kernel's text stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kernels {
+    /// Where the backward kernel begins; where the text ends if there is none.
+    pub(super) backward_start: usize,
+    /// The lines of the forward body, from the declarations of the variables on.
+    pub(super) forward: Range<usize>,
+    /// The same of the backward body, without its last line.
+    pub(super) backward: Range<usize>,
+}
+
 fn writer<'a>(
     module: &'a Module,
     function: &'a Function,
@@ -86,16 +107,17 @@ pub(super) fn forward(
 }
 
 /// Appends the body of the adjoint function; `layout` is that of the forward function, which stands in
-/// the same frame.
+/// the same frame. Gives where its lines stand, from the declarations of the variables to before the last.
 pub(super) fn backward(
     module: &Module,
     function: &Function,
     frame: Frame,
     layout: &Forward,
     out: &mut Buffer,
-) {
+) -> Range<usize> {
     let mut writer = writer(module, function, frame, out);
     writer.argument_vars(frame, true);
+    let begin = writer.out.len();
     if function.has_tiles(&module.types) {
         // Tiles in shared memory need room for their gradients.
         writer.primal_vars(true);
@@ -119,12 +141,36 @@ pub(super) fn backward(
     writer.replay(0, function.ops.len(), layout);
     writer.section("reverse");
     writer.walk_back(layout.first, function.ops.len(), layout);
-    writer.start();
-    writer.text(if frame.strided {
-        "continue;\n"
-    } else {
-        "return;\n"
-    });
+    let end = writer.out.len();
+    writer.leave(frame.strided);
+    begin..end
+}
+
+/// Appends the body of a CPU kernel whose lines the CUDA kernel has too, one level further in.
+pub(super) fn same_lines(
+    module: &Module,
+    function: &Function,
+    frame: Frame,
+    backward: bool,
+    lines: &str,
+    out: &mut Buffer,
+) {
+    let mut writer = writer(module, function, frame, out);
+    writer.argument_vars(frame, backward);
+    writer.out.lines_further_out(lines);
+    if backward {
+        writer.leave(frame.strided);
+    }
+}
+
+/// Whether a kernel's bodies have the same lines on both targets but for their indentation.
+pub(super) fn has_same_lines(module: &Module, function: &Function) -> bool {
+    let leaves = |op: &Op| matches!(op, Op::Return { .. } | Op::ReturnDefault);
+    function.texts.is_empty()
+        && function.aliases.is_empty()
+        && !function.has_tiles(&module.types)
+        && first_written(module, function, Target::Cpu) == 0
+        && !function.ops.iter().any(leaves)
 }
 
 /// The first operation that is written: Warp quotes a line only when it comes from another, and it builds
@@ -142,6 +188,12 @@ fn first_written(module: &Module, function: &Function, target: Target) -> usize 
 }
 
 impl Writer<'_> {
+    /// The last line of an adjoint.
+    fn leave(&mut self, strided: bool) {
+        self.start();
+        self.text(if strided { "continue;\n" } else { "return;\n" });
+    }
+
     /// On the CPU a kernel unpacks its arguments.
     fn argument_vars(&mut self, frame: Frame, backward: bool) {
         let is_kernel = matches!(self.function.kind, FunctionKind::Kernel { .. });

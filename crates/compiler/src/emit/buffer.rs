@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+/// A line that is copied without a look at its length.
+const SHORT_LINE: usize = 64;
+
 /// How many numbers the tables hold.
 const TABLED: usize = 1000;
 
@@ -120,6 +123,27 @@ impl Buffer {
     /// Appends once more what stands between two positions, which both begin a line.
     pub(super) fn repeat(&mut self, from: usize, to: usize) {
         self.bytes.extend_from_within(from..to);
+    }
+
+    /// Appends lines that stand one level further in, which are ASCII up to their indentation.
+    pub(super) fn lines_further_out(&mut self, lines: &str) {
+        const LEVEL: usize = 4;
+        let bytes = lines.as_bytes();
+        self.bytes.reserve(bytes.len());
+        let mut at = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            let begin = at + LEVEL;
+            at = end + 1;
+            // Most lines are short: a copy of one size, cut off behind them, rather than a call.
+            match bytes.get(begin..begin + SHORT_LINE) {
+                Some(chunk) if at - begin <= SHORT_LINE => {
+                    let length = self.bytes.len() + at - begin;
+                    self.bytes.extend_from_slice(chunk);
+                    self.bytes.truncate(length);
+                }
+                _ => self.bytes.extend_from_slice(&bytes[begin..at]),
+            }
+        }
     }
 
     #[inline]

@@ -2,12 +2,18 @@
 //! entry points that the host calls.
 
 use super::Target;
-use super::body::{self, Forward, Frame, is_vector_array};
+use super::body::{self, Frame, Kernels, is_vector_array};
 use super::buffer::Buffer;
 use warpsmith_ir::{Function, FunctionKind, Module, Variable};
 
-/// Appends the kernel with its frame.
-pub(super) fn emit(module: &Module, out: &mut Buffer) {
+/// The CUDA kernels of the same module, where their bodies have the CPU's lines.
+pub(super) struct Same<'a> {
+    pub(super) text: &'a str,
+    pub(super) kernels: Kernels,
+}
+
+/// Appends the kernel with its frame; gives where the backward function begins.
+pub(super) fn emit(module: &Module, same: Option<&Same<'_>>, out: &mut Buffer) -> usize {
     let kernel = &module.kernel;
     let FunctionKind::Kernel {
         launch_rank,
@@ -16,7 +22,7 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
         options,
     } = &kernel.kind
     else {
-        return;
+        return 0;
     };
     let name = [
         module.names.get(kernel.native),
@@ -39,13 +45,13 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
         rank: &launch_rank.to_string(),
         contiguous,
     };
-    let layout = frame.kernel(None, out);
-    if options.backward {
-        frame.kernel(layout.as_ref(), out);
-    }
+    let backward_start = frame.kernels(options.backward, same, out);
     frame.tasks(false, out);
     if options.backward {
         frame.tasks(true, out);
+        backward_start
+    } else {
+        out.len()
     }
 }
 
@@ -87,9 +93,43 @@ impl Text<'_> {
             })
     }
 
-    /// The forward kernel, whose layout is given back; or, given that, the backward one.
-    fn kernel(&self, layout: Option<&Forward>, out: &mut Buffer) -> Option<Forward> {
-        let backward = layout.is_some();
+    /// The forward function and, if wanted, the backward one; gives where that begins.
+    fn kernels(&self, with_backward: bool, same: Option<&Same<'_>>, out: &mut Buffer) -> usize {
+        let (module, kernel) = (self.module, self.kernel);
+        let frame = Frame {
+            target: Target::Cpu,
+            strided: false,
+        };
+        self.head(false, out);
+        let layout = match same {
+            Some(Same { text, kernels }) => {
+                let lines = &text[kernels.forward.clone()];
+                body::same_lines(module, kernel, frame, false, lines, out);
+                None
+            }
+            None => Some(body::forward(module, kernel, frame, out)),
+        };
+        out.push_str("}\n\n");
+        let backward_start = out.len();
+        if with_backward {
+            self.head(true, out);
+            match (same, layout) {
+                (Some(Same { text, kernels }), _) => {
+                    let lines = &text[kernels.backward.clone()];
+                    body::same_lines(module, kernel, frame, true, lines, out);
+                }
+                (None, layout) => {
+                    let layout = layout.unwrap_or_default();
+                    body::backward(module, kernel, frame, &layout, out);
+                }
+            }
+            out.push_str("}\n\n");
+        }
+        backward_start
+    }
+
+    /// What stands before the body of the forward or the backward function.
+    fn head(&self, backward: bool, out: &mut Buffer) {
         let Self { name, rank, .. } = *self;
         let pass = if backward { "backward" } else { "forward" };
         out.parts(&[
@@ -111,19 +151,6 @@ impl Text<'_> {
             self.contiguous_arguments(backward, out);
         }
         out.push_ascii(b'\n');
-        let frame = Frame {
-            target: Target::Cpu,
-            strided: false,
-        };
-        let layout = match layout {
-            Some(layout) => {
-                body::backward(self.module, self.kernel, frame, layout, out);
-                None
-            }
-            None => Some(body::forward(self.module, self.kernel, frame, out)),
-        };
-        out.push_str("}\n\n");
-        layout
     }
 
     fn contiguous_arguments(&self, backward: bool, out: &mut Buffer) {

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use super::Target;
-use super::body::{self, Forward, Frame};
+use super::body::{self, Frame, Kernels};
 use super::buffer::Buffer;
 use warpsmith_ir::types::Type;
 use warpsmith_ir::{Function, FunctionKind, KernelOptions, Module, Piece};
 
 /// Appends the forward kernel and, if wanted, the backward one.
-pub(super) fn emit(module: &Module, out: &mut Buffer) {
+pub(super) fn emit(module: &Module, out: &mut Buffer) -> Kernels {
     let kernel = &module.kernel;
     let FunctionKind::Kernel {
         launch_rank,
@@ -17,12 +17,30 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
         ..
     } = &kernel.kind
     else {
-        return;
+        return Kernels::default();
     };
-    let layout = emit_pass(module, kernel, *launch_rank, options, None, out);
+    let frame = Frame {
+        target: Target::Cuda,
+        strided: options.grid_stride,
+    };
+    let close = match options.grid_stride {
+        true => "    }\n}\n\n",
+        false => "}\n\n",
+    };
+    head(module, kernel, *launch_rank, options, false, out);
+    let layout = body::forward(module, kernel, frame, out);
+    out.push_str(close);
+    let mut kernels = Kernels {
+        backward_start: out.len(),
+        forward: layout.lines(),
+        backward: 0..0,
+    };
     if options.backward {
-        emit_pass(module, kernel, *launch_rank, options, layout.as_ref(), out);
+        head(module, kernel, *launch_rank, options, true, out);
+        kernels.backward = body::backward(module, kernel, frame, &layout, out);
+        out.push_str(close);
     }
+    kernels
 }
 
 /// Whether the kernel or a function that it calls takes shared memory, which leaves none to spill into.
@@ -50,16 +68,15 @@ fn uses_shared_memory(module: &Module) -> bool {
         })
 }
 
-/// The forward kernel, whose layout is given back; or, given that, the backward one.
-fn emit_pass(
+/// What stands before the body of the forward or the backward kernel.
+fn head(
     module: &Module,
     kernel: &Function,
     launch_rank: u32,
     options: &KernelOptions,
-    layout: Option<&Forward>,
+    backward: bool,
     out: &mut Buffer,
-) -> Option<Forward> {
-    let backward = layout.is_some();
+) {
     out.push_str("\n\nextern \"C\" ");
     match options.launch_bounds {
         None => {}
@@ -117,21 +134,4 @@ fn emit_pass(
             "    const size_t _idx = static_cast<size_t>(blockIdx.z * gridDim.y + blockIdx.y) * static_cast<size_t>(gridDim.x * blockDim.x) + static_cast<size_t>(blockIdx.x * blockDim.x + threadIdx.x);\n    if (_idx >= dim.size) return;\n            // reset shared memory allocator\n    wp::tile_shared_storage_t::init();\n\n",
         );
     }
-    let frame = Frame {
-        target: Target::Cuda,
-        strided: options.grid_stride,
-    };
-    let layout = match layout {
-        Some(layout) => {
-            body::backward(module, kernel, frame, layout, out);
-            None
-        }
-        None => Some(body::forward(module, kernel, frame, out)),
-    };
-    out.push_str(if options.grid_stride {
-        "    }\n}\n\n"
-    } else {
-        "}\n\n"
-    });
-    layout
 }

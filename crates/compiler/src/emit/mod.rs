@@ -30,26 +30,96 @@ pub enum Target {
     Cpu,
 }
 
-/// Appends a module's text, without a prologue, to `out`.
-pub fn emit(module: &Module, target: Target, out: &mut String) {
+/// Appends a module's text, without a prologue, to `out`; gives where its backward kernel begins, which is
+/// the end where it has none.
+pub fn emit(module: &Module, target: Target, out: &mut String) -> usize {
     let mut text = Buffer::after(std::mem::take(out));
-    structs::emit(module, &mut text);
+    definitions(module, target, &mut text);
+    let backward_start = match target {
+        Target::Cuda => kernel_cuda::emit(module, &mut text).backward_start,
+        Target::Cpu => kernel_cpu::emit(module, None, &mut text),
+    };
+    *out = text.into_string();
+    backward_start
+}
+
+/// Appends a module's CUDA text to `cuda` and its CPU text to `cpu`, as [`emit`] does. Most bodies have the
+/// same lines in both, so that this takes less time than two calls of that.
+pub fn emit_both(module: &Module, cuda: &mut String, cpu: &mut String) -> [usize; 2] {
+    let mut text = Buffer::after(std::mem::take(cuda));
+    definitions(module, Target::Cuda, &mut text);
+    let kernels = kernel_cuda::emit(module, &mut text);
+    *cuda = text.into_string();
+    let cuda_backward = kernels.backward_start;
+    let same = body::has_same_lines(module, &module.kernel).then_some(kernel_cpu::Same {
+        text: cuda,
+        kernels,
+    });
+    let mut text = Buffer::after(std::mem::take(cpu));
+    definitions(module, Target::Cpu, &mut text);
+    let cpu_backward = kernel_cpu::emit(module, same.as_ref(), &mut text);
+    *cpu = text.into_string();
+    [cuda_backward, cpu_backward]
+}
+
+/// Structs and functions.
+fn definitions(module: &Module, target: Target, text: &mut Buffer) {
+    structs::emit(module, text);
     let layouts: Vec<Forward> = module
         .functions
         .iter()
-        .map(|function| device_function::emit_forward(module, function, target, &mut text))
+        .map(|function| device_function::emit_forward(module, function, target, text))
         .collect();
     // Adjoints that call one of an author's own need it before them.
     for own in [true, false] {
         for (function, layout) in module.functions.iter().zip(&layouts) {
             if own == matches!(function.custom().origin, Origin::Gradient { .. }) {
-                device_function::emit_adjoint(module, function, target, layout, &mut text);
+                device_function::emit_adjoint(module, function, target, layout, text);
             }
         }
     }
-    match target {
-        Target::Cuda => kernel_cuda::emit(module, &mut text),
-        Target::Cpu => kernel_cpu::emit(module, &mut text),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, compile, emit_cpu, emit_cuda};
+
+    /// Bodies with the same lines, and those that leave early, stand on one line or have tiles.
+    #[test]
+    fn both_texts_at_once_are_those_of_each_target() {
+        let bodies = [
+            "    x[i] = wp.sin(x[i]) * 2.0 + float(n)\n",
+            "    y = x[i]\n    for k in range(n):\n        y += x[k]\n        if y > 3.0:\n            break\n    x[i] = y\n",
+            "    y = x[i]\n    while y > 1.0:\n        y *= 0.5\n        for k in range(3):\n            y -= 0.125\n    x[i] = y\n",
+            "    if i > n:\n        return\n    x[i] = 1.0\n",
+            "    print(\"é %d\\n\")\n    wp.atomic_add(x, i, 2.0)  # ünï\n",
+            "    t = wp.tile_load(x, shape=16)\n    wp.tile_store(x, t)\n",
+        ];
+        let mut shared = 0;
+        for body in bodies {
+            for options in ["", "(enable_backward=False)", "(grid_stride=False)"] {
+                let source = format!(
+                    "import warp as wp\n\n\n@wp.kernel{options}\ndef f(x: wp.array(dtype=float), n: int):\n    i = wp.tid()\n{body}"
+                );
+                let Ok(module) = compile(&source, &Options::default()) else {
+                    panic!("{source}");
+                };
+                let (mut cuda, mut cpu) = (String::from("// before\n"), String::new());
+                let [cuda_cut, cpu_cut] = emit_both(&module, &mut cuda, &mut cpu);
+                let cuda = &cuda["// before\n".len()..];
+                assert_eq!(cuda, emit_cuda(&module), "{source}");
+                assert_eq!(cpu, emit_cpu(&module), "{source}");
+                let cuda_cut = cuda_cut - "// before\n".len();
+                for (text, cut, word) in [(cuda, cuda_cut, "_cuda_"), (&cpu, cpu_cut, "_cpu_")] {
+                    let symbol = [word, "kernel_backward("].concat();
+                    assert!(!text[..cut].contains(&symbol), "{source}");
+                    assert_eq!(text[cut..].contains(&symbol), cut < text.len(), "{source}");
+                    assert_eq!(cut == text.len(), options.contains("backward"), "{source}");
+                }
+                shared += u32::from(body::has_same_lines(&module, &module.kernel));
+            }
+        }
+        assert_eq!(shared, 12);
     }
-    *out = text.into_string();
 }
