@@ -11,9 +11,7 @@ use super::memory::{
 use super::place::Place;
 use super::search::FirstNotLess;
 use super::simplify::{Code, simplify};
-use super::step::{
-    Choose, Compile, CompilePlain, Function, MoreOfRange, Step, Vectors, compiled, plain,
-};
+use super::step::{Choose, Compile, Function, MoreOfRange, Step, Vectors, compiled, plain};
 use super::transfer::{Add, Exchange, Load, Modify, Store};
 use super::worker::Indexed;
 use crate::instruction::{Binary, Instruction, Location, Unary, Update};
@@ -236,7 +234,7 @@ impl Translator<'_> {
             Instruction::Binary { op, ty, dst, a, b } => {
                 let run = match operations::is_common(ty) {
                     true => operations::common_binary(Compile(vectors), op, ty),
-                    false => operations::small_binary(CompilePlain, op, ty),
+                    false => operations::small_binary(Compile(vectors), op, ty),
                 };
                 let rows = self.rows(dst, a, b);
                 if divides(op, ty) {
@@ -251,7 +249,7 @@ impl Translator<'_> {
             Instruction::Unary { op, ty, dst, a } => {
                 let run = match operations::is_common(ty) && op != Unary::BitCount {
                     true => operations::common_unary(Compile(vectors), op, ty),
-                    false => operations::small_unary(CompilePlain, op, ty),
+                    false => operations::small_unary(Compile(vectors), op, ty),
                 };
                 (run, self.rows(dst, a, a))
             }
@@ -293,7 +291,7 @@ impl Translator<'_> {
             Instruction::Cast { from, to, dst, src } => {
                 let run = match operations::is_common(to) {
                     true => operations::common_cast(Compile(vectors), from, to),
-                    false => operations::small_cast(CompilePlain, from, to),
+                    false => operations::small_cast(Compile(vectors), from, to),
                 };
                 (run, self.rows(dst, src, src))
             }

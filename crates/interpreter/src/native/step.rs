@@ -296,29 +296,6 @@ impl<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static> Body for Costly2<T, U,
 /// Compiles the function that it is shown for vectors; nothing where there is none.
 pub(super) struct Compile(pub(super) Vectors);
 
-/// Compiles the function that it is shown for every machine: for types that few kernels use.
-pub(super) struct CompilePlain;
-
-impl Visitor for CompilePlain {
-    type Output = Option<Function>;
-
-    fn cheap1<T: Word, U: Word>(self, f: impl Fn(T) -> U + Copy + 'static) -> Self::Output {
-        Some(plain_cheap1(f))
-    }
-    fn cheap2<T: Word, U: Word>(self, f: impl Fn(T, T) -> U + Copy + 'static) -> Self::Output {
-        Some(plain_cheap2(f))
-    }
-    fn costly1<T: Word, U: Word>(self, f: impl Fn(T) -> U + Copy + 'static) -> Self::Output {
-        Some(plain_costly1(f))
-    }
-    fn costly2<T: Word, U: Word>(self, f: impl Fn(T, T) -> U + Copy + 'static) -> Self::Output {
-        Some(plain_costly2(f))
-    }
-    fn nothing(self) -> Self::Output {
-        None
-    }
-}
-
 impl Visitor for Compile {
     type Output = Option<Function>;
 
@@ -345,14 +322,6 @@ fn cheap1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(vectors: Vectors, _:
 
 fn cheap2<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static>(vectors: Vectors, _: F) -> Function {
     compiled::<Cheap2<T, U, F>>(vectors)
-}
-
-fn plain_cheap1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(_: F) -> Function {
-    portable::<Cheap1<T, U, F>>
-}
-
-fn plain_cheap2<T: Word, U: Word, F: Fn(T, T) -> U + Copy + 'static>(_: F) -> Function {
-    portable::<Cheap2<T, U, F>>
 }
 
 fn plain_costly1<T: Word, U: Word, F: Fn(T) -> U + Copy + 'static>(_: F) -> Function {
