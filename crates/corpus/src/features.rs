@@ -32,6 +32,85 @@ pub struct Features {
     pub builtins: Vec<&'static str>,
 }
 
+/// What a kernel can be made of besides calls, in the order of the names.
+#[derive(Clone, Copy)]
+enum Construct {
+    Atomic,
+    Boolean,
+    Break,
+    Continue,
+    EarlyReturn,
+    Else,
+    ForCounted,
+    ForRange,
+    Function,
+    If,
+    MultiDimensional,
+    Slot,
+    Struct,
+    While,
+}
+
+/// The names of [`Construct`], sorted.
+const CONSTRUCTS: [&str; 14] = [
+    "atomic",
+    "boolean",
+    "break",
+    "continue",
+    "early_return",
+    "else",
+    "for_counted",
+    "for_range",
+    "function",
+    "if",
+    "multi_dimensional",
+    "slot",
+    "struct",
+    "while",
+];
+
+/// What was seen of a module, one bit each: a kernel has hundreds of calls and a dozen builtins.
+#[derive(Default)]
+struct Seen {
+    builtins: [u64; 6],
+    constructs: u16,
+    /// Builtins that operations of their own stand for.
+    load: bool,
+    iter_next: bool,
+}
+
+impl Seen {
+    fn construct(&mut self, construct: Construct) {
+        self.constructs |= 1 << construct as u16;
+    }
+
+    /// The names of the builtins, sorted. Several builtins may have one name.
+    fn builtins(&self) -> Vec<&'static str> {
+        let mut names = Vec::with_capacity(24);
+        for (position, word) in self.builtins.iter().enumerate() {
+            let mut bits = *word;
+            while bits != 0 {
+                let index = position * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                names.extend(builtin(index).map(|known| known.name));
+            }
+        }
+        names.extend(self.load.then_some("load"));
+        names.extend(self.iter_next.then_some("iter_next"));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn constructs(&self) -> Vec<&'static str> {
+        let names = CONSTRUCTS.iter().enumerate();
+        names
+            .filter(|(position, _)| self.constructs & (1 << position) != 0)
+            .map(|(_, name)| *name)
+            .collect()
+    }
+}
+
 impl Features {
     /// Reads a module.
     pub fn of(module: &Module) -> Self {
@@ -46,84 +125,103 @@ impl Features {
         {
             features.rank = *launch_rank;
         }
-        // One bit per builtin: a kernel has hundreds of calls and a dozen builtins.
-        let mut seen = [0_u64; 6];
+        let mut seen = Seen::default();
         for function in module.functions.iter().chain([&module.kernel]) {
             features.read(function, &mut seen);
         }
-        for (position, word) in seen.iter().enumerate() {
-            let mut bits = *word;
-            while bits != 0 {
-                let index = position * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                if let Some(known) = builtin(index) {
-                    features.builtins.push(known.name);
-                }
+        features.builtins = seen.builtins();
+        for (construct, present) in [
+            (
+                Construct::Atomic,
+                (features.builtins.iter()).any(|name| name.starts_with("atomic_")),
+            ),
+            (Construct::Function, features.functions > 0),
+            (Construct::Struct, features.structs > 0),
+            (Construct::MultiDimensional, features.rank > 1),
+        ] {
+            if present {
+                seen.construct(construct);
             }
         }
-        if features.functions > 0 {
-            features.constructs.push("function");
-        }
-        if features.structs > 0 {
-            features.constructs.push("struct");
-        }
-        if features.rank > 1 {
-            features.constructs.push("multi_dimensional");
-        }
-        features.constructs.sort_unstable();
-        features.constructs.dedup();
-        features.builtins.sort_unstable();
-        features.builtins.dedup();
+        features.constructs = seen.constructs();
         features
     }
 
-    fn read(&mut self, function: &Function, seen: &mut [u64; 6]) {
+    fn read(&mut self, function: &Function, seen: &mut Seen) {
         self.variables += function.vars.len() as u32;
         let mut depth = 0_u32;
         for op in &function.ops {
-            if !matches!(op, Op::Line(_)) {
-                self.operations += 1;
-            }
+            self.operations += u32::from(!matches!(op, Op::Line(_)));
             match op {
                 Op::Call(call) => {
                     self.adjoints += u32::from(call.has_adjoint);
                     if let Callee::Builtin(index, _) = call.callee {
                         let index = usize::from(index);
-                        seen[index / 64] |= 1 << (index % 64);
-                        if let Some(known) = builtin(index)
-                            && known.name.starts_with("atomic_")
-                        {
-                            self.constructs.push("atomic");
-                        }
+                        seen.builtins[index / 64] |= 1 << (index % 64);
                     }
                 }
-                Op::Load { .. } => self.builtins.push("load"),
+                Op::Load { .. } => seen.load = true,
                 Op::If { negated, .. } => {
                     depth += 1;
                     self.branches += 1;
-                    self.constructs.push(if *negated { "else" } else { "if" });
+                    seen.construct(match negated {
+                        true => Construct::Else,
+                        false => Construct::If,
+                    });
                 }
                 Op::Loop { index, .. } => {
                     depth += 1;
                     self.loops += 1;
-                    match function.loops[*index as usize].kind {
-                        LoopKind::Range { .. } => {
-                            self.builtins.push("iter_next");
-                            self.constructs.push("for_range");
-                        }
-                        LoopKind::Counted { .. } => self.constructs.push("for_counted"),
-                        LoopKind::While => self.constructs.push("while"),
-                    }
+                    let kind = function.loops[*index as usize].kind;
+                    seen.iter_next |= matches!(kind, LoopKind::Range { .. });
+                    seen.construct(match kind {
+                        LoopKind::Range { .. } => Construct::ForRange,
+                        LoopKind::Counted { .. } => Construct::ForCounted,
+                        LoopKind::While => Construct::While,
+                    });
                 }
                 Op::EndIf { .. } | Op::EndLoop { .. } => depth = depth.saturating_sub(1),
-                Op::Break { .. } => self.constructs.push("break"),
-                Op::Continue { .. } => self.constructs.push("continue"),
-                Op::Return { count, .. } if *count == 0 => self.constructs.push("early_return"),
-                Op::SlotStore { .. } | Op::SlotAtomic { .. } => self.constructs.push("slot"),
-                Op::Accumulate { .. } => self.constructs.push("boolean"),
+                Op::Break { .. } => seen.construct(Construct::Break),
+                Op::Continue { .. } => seen.construct(Construct::Continue),
+                Op::Return { count, .. } if *count == 0 => seen.construct(Construct::EarlyReturn),
+                Op::SlotStore { .. } | Op::SlotAtomic { .. } => seen.construct(Construct::Slot),
+                Op::Accumulate { .. } => seen.construct(Construct::Boolean),
                 _ => {}
             }
             self.nesting = self.nesting.max(depth);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsmith_compiler::{Options, compile};
+
+    #[test]
+    fn names_are_sorted_and_come_once() {
+        assert!(CONSTRUCTS.is_sorted());
+        assert_eq!(CONSTRUCTS[Construct::While as usize], "while");
+        assert_eq!(CONSTRUCTS[Construct::EarlyReturn as usize], "early_return");
+        let source = "import warp as wp\n\n\n@wp.kernel\ndef f(x: wp.array2d(dtype=float), y: wp.array(dtype=float), n: int):\n    i, j = wp.tid()\n    if n > 3:\n        return\n    for k in range(n):\n        wp.atomic_add(y, i, wp.sin(x[i, j]) + wp.sin(x[i, k]))\n";
+        let module = compile(source, &Options::default()).unwrap();
+        let features = Features::of(&module);
+        let constructs = [
+            "atomic",
+            "early_return",
+            "for_range",
+            "if",
+            "multi_dimensional",
+        ];
+        assert_eq!(features.constructs, constructs);
+        assert!(features.builtins.is_sorted());
+        for name in ["atomic_add", "iter_next", "load", "sin", "tid"] {
+            let times = features.builtins.iter().filter(|known| **known == name);
+            assert_eq!(times.count(), 1, "{name}");
+        }
+        assert_eq!(
+            (features.branches, features.loops, features.nesting),
+            (1, 1, 1)
+        );
     }
 }
