@@ -1,8 +1,10 @@
 //! A block of pairs, from drafts to what is laid down in files: compiled, verified, counted, encoded.
 
+use std::sync::Arc;
+
 use warpsmith_compiler::ir::Module;
 
-use crate::output::{PageMaker, Part, Settings, Tally};
+use crate::output::{Counter, PageMaker, PagePool, Part, Settings, Tally};
 use crate::record::{Record, RecordBuilder};
 use crate::run::RunError;
 use crate::selection::Selected;
@@ -23,18 +25,25 @@ pub(crate) struct BlockBuilder<'a> {
     verifier: &'a Verifier,
     records: RecordBuilder,
     executor: Executor,
+    pool: Arc<PagePool>,
     maker: Option<PageMaker>,
 }
 
 impl<'a> BlockBuilder<'a> {
-    pub(crate) fn new(settings: &'a Settings, verifier: &'a Verifier) -> Self {
+    pub(crate) fn new(settings: &'a Settings, verifier: &'a Verifier, pool: Arc<PagePool>) -> Self {
         Self {
             settings,
             verifier,
             records: RecordBuilder::new(),
             executor: Executor::new(&settings.keep),
+            pool,
             maker: None,
         }
+    }
+
+    /// Where the memory of pages goes that were written.
+    pub(crate) fn pool(&self) -> &PagePool {
+        &self.pool
     }
 
     /// Makes a block of what was selected; what the compiler refuses is left out.
@@ -42,12 +51,14 @@ impl<'a> BlockBuilder<'a> {
     /// # Errors
     /// Where a level of verification cannot go on, or rows cannot be encoded.
     pub(crate) fn build(&mut self, selected: Vec<Selected>) -> Result<Built, RunError> {
-        let mut tally = Tally::default();
+        let mut counter = Counter::default();
         let mut parts: [Part; Split::ALL.len()] = std::array::from_fn(|_| Part::new(self.settings));
         let encoding = |error: parquet::errors::ParquetError| RunError::Encode(error.to_string());
         let mut maker = match self.maker.take() {
             Some(maker) => maker,
-            None => PageMaker::new(self.settings.compression).map_err(encoding)?,
+            None => {
+                PageMaker::new(self.settings.compression, self.pool.clone()).map_err(encoding)?
+            }
         };
         let mut selected = selected.into_iter();
         // As few at a time as can be, so that texts are in the cache from the compiler to the page.
@@ -65,7 +76,7 @@ impl<'a> BlockBuilder<'a> {
             }
             self.verifier.check(&mut batch, &self.settings.keep)?;
             for record in batch {
-                tally.count(&record);
+                counter.count(&record);
                 let part = &mut parts[record.split as usize];
                 let texts = part.push(record, &mut maker).map_err(encoding)?;
                 self.records.reuse(texts);
@@ -75,7 +86,10 @@ impl<'a> BlockBuilder<'a> {
             part.seal(&mut maker).map_err(encoding)?;
         }
         self.maker = Some(maker);
-        Ok(Built { tally, parts })
+        Ok(Built {
+            tally: counter.finish(),
+            parts,
+        })
     }
 
     fn execute(&mut self, mut record: Record, module: &Module) -> Record {

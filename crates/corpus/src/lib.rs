@@ -23,6 +23,7 @@ mod mistakes;
 mod output;
 mod page;
 mod pipeline;
+mod queue;
 mod random;
 mod record;
 mod run;

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::block::{BlockBuilder, Built};
 use crate::generate::Wanted;
-use crate::output::Settings;
+use crate::output::{PagePool, Settings};
+use crate::queue::{Closing, Queue};
 use crate::run::RunError;
 use crate::selection::{Selected, Selection, write_draft};
 use crate::shard::{Shard, WrittenShard};
@@ -90,18 +91,21 @@ pub(crate) fn run(
     record: &mut dyn FnMut(WrittenShard) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     let wanted = settings.wanted();
-    let (jobs, queue) = channel::<Job>();
+    let jobs = Queue::new();
     let (results, done) = channel::<(usize, Done)>();
-    let queue = Mutex::new(queue);
+    let pool = Arc::new(PagePool::default());
     std::thread::scope(|scope| {
         for _ in 0..workers.max(1) {
             let alarm = Alarm(results.clone());
-            let (queue, wanted) = (&queue, &wanted);
-            scope.spawn(move || work(settings, folder, blocks, wanted, verifier, queue, &alarm.0));
+            let (jobs, wanted, pool) = (&jobs, &wanted, &pool);
+            scope.spawn(move || {
+                let builder = BlockBuilder::new(settings, verifier, pool.clone());
+                work(settings, folder, blocks, wanted, builder, jobs, &alarm.0);
+            });
         }
         drop(results);
         // Moved in, so that both ends are closed, and the workers end, however this returns.
-        let (jobs, done) = (jobs, done);
+        let (_closing, done) = (Closing(&jobs), done);
         coordinate(settings, blocks, selection, workers, &jobs, &done, record)
     })
 }
@@ -112,19 +116,13 @@ fn work(
     folder: &Path,
     blocks: &[Block],
     wanted: &Wanted,
-    verifier: &Verifier,
-    queue: &Mutex<Receiver<Job>>,
+    mut builder: BlockBuilder<'_>,
+    jobs: &Queue<Job>,
     results: &Sender<(usize, Done)>,
 ) {
-    let mut builder = BlockBuilder::new(settings, verifier);
-    loop {
-        let job = match queue.lock() {
-            Ok(queue) => queue.recv(),
-            Err(_) => return,
-        };
+    while let Some(job) = jobs.take() {
         let answer = match job {
-            Err(_) => return,
-            Ok(Job::Draft(number)) => {
+            Job::Draft(number) => {
                 let block = &blocks[number];
                 let drafts = block
                     .range
@@ -136,11 +134,11 @@ fn work(
                 };
                 (number, done)
             }
-            Ok(Job::Build(number, selected)) => {
+            Job::Build(number, selected) => {
                 (number, Done::Built(Box::new(builder.build(selected))))
             }
-            Ok(Job::Write(order, number, shard)) => {
-                let written = shard.write(folder, settings, number);
+            Job::Write(order, number, shard) => {
+                let written = shard.write(folder, settings, number, builder.pool());
                 (order, Done::Written(Box::new(written)))
             }
         };
@@ -155,7 +153,7 @@ fn coordinate(
     blocks: &[Block],
     selection: &mut Selection,
     workers: usize,
-    jobs: &Sender<Job>,
+    jobs: &Queue<Job>,
     done: &Receiver<(usize, Done)>,
     record: &mut dyn FnMut(WrittenShard) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
@@ -174,8 +172,7 @@ fn coordinate(
     while recorded < sent || failure.is_none() && collected < blocks.len() {
         let has_room = failure.is_none() && sent < recorded + most_shards;
         while has_room && asked < blocks.len() && asked < collected + lookahead {
-            // A closed queue shows below, where nothing arrives.
-            let _ = jobs.send(Job::Draft(asked));
+            jobs.push(Job::Draft(asked));
             asked += 1;
         }
         match done.recv() {
@@ -196,7 +193,7 @@ fn coordinate(
                 Done::Drafts(drafts) => {
                     let selected = selection.take(drafts);
                     costs.insert(chosen, (selection.drafts, selection.exhausted));
-                    let _ = jobs.send(Job::Build(chosen, selected));
+                    jobs.push(Job::Build(chosen, selected));
                 }
                 Done::Shapes(shapes) => {
                     selection.remember(blocks[chosen].range.start, &shapes);
@@ -220,7 +217,8 @@ fn coordinate(
                 && range.end == settings.pairs_of(shard).end
             {
                 let finished = std::mem::replace(&mut open, Shard::new(settings));
-                let _ = jobs.send(Job::Write(sent, shard, Box::new(finished)));
+                // First, so that its memory is free before another shard is full.
+                jobs.push_urgent(Job::Write(sent, shard, Box::new(finished)));
                 sent += 1;
             }
             collected += 1;

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use warpsmith_formats::{OutputError, OutputFile};
 
 use crate::block::Built;
-use crate::output::{FileEntry, Part, Settings, Tally};
+use crate::output::{FileEntry, PagePool, Part, Settings, Tally};
 use crate::run::{RunError, hexadecimal};
 use crate::split::Split;
 
@@ -45,12 +45,13 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes the files.
+    /// Writes the files; the memory of their pages goes to `pool`.
     pub(crate) fn write(
         self,
         folder: &Path,
         settings: &Settings,
         shard: u64,
+        pool: &PagePool,
     ) -> Result<WrittenShard, RunError> {
         let mut files = Vec::new();
         for (split, part) in Split::ALL.into_iter().zip(self.parts) {
@@ -64,10 +65,11 @@ impl Shard {
                 settings.format
             );
             let path = folder.join(&name);
-            let (bytes, sha256) = write_file(&path, part).map_err(|reason| RunError::Write {
-                path: path.clone(),
-                reason,
-            })?;
+            let (bytes, sha256) =
+                write_file(&path, part, pool).map_err(|reason| RunError::Write {
+                    path: path.clone(),
+                    reason,
+                })?;
             files.push(FileEntry {
                 path: name,
                 split,
@@ -85,7 +87,7 @@ impl Shard {
 }
 
 /// Writes a file under a temporary name, renames it, and gives its size and checksum.
-fn write_file(path: &Path, part: Part) -> Result<(u64, String), String> {
+fn write_file(path: &Path, part: Part, pool: &PagePool) -> Result<(u64, String), String> {
     let parent = path.parent().ok_or("it has no folder")?;
     fs::create_dir_all(parent).map_err(|error| error.to_string())?;
     let failed = |error: OutputError| std::io::Error::from(error).to_string();
@@ -94,7 +96,7 @@ fn write_file(path: &Path, part: Part) -> Result<(u64, String), String> {
         bytes: 0,
         digest: Sha256::new(),
     };
-    part.write(&mut checked)
+    part.write(&mut checked, pool)
         .map_err(|error| error.to_string())?;
     checked.file.finish_durably().map_err(failed)?;
     Ok((checked.bytes, hexadecimal(checked.digest)))

@@ -5,6 +5,7 @@
 //! was called.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, EncodingMask, PageType};
@@ -16,12 +17,13 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
 use super::compression::Compression as Choice;
+use super::page_pool::PagePool;
 use super::pages::Pages;
 use super::row_group::Chunk;
 
 /// What a page may hold before it is closed: a quarter of a second-level cache. Pages of 1 MB compress
 /// 5 % better and take 30 % longer.
-const PAGE_BYTES: usize = 256 << 10;
+pub(super) const PAGE_BYTES: usize = 256 << 10;
 
 /// zstd's level. Its time goes with the matches, some 1,500 a pair of 20 bytes each, two thirds into
 /// finding and a third into coding them, so that little else changes it: on 100 MB of pages, best of five
@@ -35,8 +37,7 @@ pub(super) const LEVEL: i32 = 1;
 pub(crate) struct PageMaker {
     compressor: Option<zstd::bulk::Compressor<'static>>,
     frame: Vec<u8>,
-    /// Empty pages.
-    spare: Vec<Vec<u8>>,
+    pool: Arc<PagePool>,
 }
 
 impl PageMaker {
@@ -44,25 +45,24 @@ impl PageMaker {
     ///
     /// # Errors
     /// Where there is no memory for a zstd context.
-    pub(crate) fn new(compression: Choice) -> Result<Self> {
+    pub(crate) fn new(compression: Choice, pool: Arc<PagePool>) -> Result<Self> {
         Ok(Self {
             compressor: match compression {
                 Choice::None => None,
                 Choice::Zstd => Some(zstd::bulk::Compressor::new(LEVEL)?),
             },
             frame: Vec::new(),
-            spare: Vec::new(),
+            pool,
         })
     }
 
     /// Memory for a page.
-    fn open(&mut self) -> Vec<u8> {
-        let room = || Vec::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
-        self.spare.pop().unwrap_or_else(room)
+    fn open(&self) -> Vec<u8> {
+        self.pool.take()
     }
 
     /// What a page holds in the file: one frame, or the values themselves.
-    fn contents(&mut self, mut page: Vec<u8>) -> Result<Bytes> {
+    fn contents(&mut self, page: Vec<u8>) -> Result<Bytes> {
         let Some(compressor) = &mut self.compressor else {
             return Ok(Bytes::from(page));
         };
@@ -70,8 +70,7 @@ impl PageMaker {
         self.frame
             .reserve(zstd::zstd_safe::compress_bound(page.len()));
         compressor.compress_to_buffer(&page, &mut self.frame)?;
-        page.clear();
-        self.spare.push(page);
+        self.pool.give(page);
         Ok(Bytes::copy_from_slice(&self.frame))
     }
 }

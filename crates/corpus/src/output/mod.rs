@@ -2,9 +2,11 @@
 
 mod column;
 mod compression;
+mod counter;
 mod jsonl;
 mod long_text;
 mod manifest;
+mod page_pool;
 mod pages;
 mod parquet_reader;
 mod parquet_writer;
@@ -20,5 +22,7 @@ pub use parquet_reader::{ReadError, read_rows};
 pub use row::Row;
 pub use tally::{LevelCounts, Tally};
 
+pub(crate) use counter::Counter;
 pub(crate) use long_text::PageMaker;
+pub(crate) use page_pool::PagePool;
 pub(crate) use part::Part;

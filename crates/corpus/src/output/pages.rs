@@ -26,6 +26,11 @@ impl Pages {
         self.pieces.push(piece);
     }
 
+    /// The pieces, in order.
+    pub(super) fn into_pieces(self) -> Vec<Bytes> {
+        self.pieces
+    }
+
     /// Puts other pages after these.
     pub(super) fn append(&mut self, other: Self) {
         self.length += other.length;

@@ -10,6 +10,7 @@ use parquet::errors::{ParquetError, Result};
 
 use super::long_text::PageMaker;
 use super::manifest::Settings;
+use super::page_pool::PagePool;
 use super::parquet_writer::write_parquet;
 use super::row::Row;
 use super::row_group::{RowGroup, Rows};
@@ -121,13 +122,13 @@ impl Part {
     }
 
     /// Writes all of it.
-    pub(crate) fn write(self, file: &mut (impl Write + Send)) -> Result<()> {
+    pub(crate) fn write(self, file: &mut (impl Write + Send), pool: &PagePool) -> Result<()> {
         match self {
             Self::Parquet { mut groups, loose } => {
                 if loose.len() > 0 {
                     groups.push(loose.encode()?);
                 }
-                write_parquet(file, groups)
+                write_parquet(file, groups, pool)
             }
             Self::Lines { text, .. } => Ok(file.write_all(&text)?),
         }

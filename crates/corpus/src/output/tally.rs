@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::distinct::Distinct;
-use crate::record::Record;
-use crate::verify::Check;
 
 /// How a level of verification went, over all pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,52 +51,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a record.
-    pub(crate) fn count(&mut self, record: &Record) {
-        self.pairs += 1;
-        add_one(&mut self.categories, record.draft.category.name());
-        *self
-            .difficulties
-            .entry(record.draft.difficulty)
-            .or_default() += 1;
-        add_one(&mut self.splits, record.split.name());
-        for builtin in &record.features.builtins {
-            add_one(&mut self.builtins, builtin);
-        }
-        self.distinct_exact.add(record.fingerprint.exact);
-        self.distinct_modulo_names
-            .add(record.fingerprint.modulo_names);
-        self.distinct_shapes.add(record.fingerprint.shape);
-        self.distinct_minhash.add(record.fingerprint.minhash_key());
-        let checks = &record.verification;
-        let levels = [
-            ("executed", &checks.executed),
-            ("gradient", &checks.gradient),
-            ("compiled", &checks.compiled),
-            ("gpu", &checks.gpu),
-            ("warp", &checks.warp),
-        ];
-        for (name, check) in levels {
-            if *check == Check::NotRun {
-                continue;
-            }
-            let counts = self.levels.entry(name.to_owned()).or_default();
-            match check {
-                Check::Passed => counts.passed += 1,
-                Check::Skipped(_) => counts.skipped += 1,
-                Check::Failed(reason) => {
-                    counts.failed += 1;
-                    if counts.reasons.len() < 20 {
-                        counts
-                            .reasons
-                            .push(format!("{}: {reason}", record.origin.index));
-                    }
-                }
-                Check::NotRun => {}
-            }
-        }
-    }
-
     /// Adds another share's numbers.
     pub fn merge(&mut self, other: &Self) {
         self.pairs += other.pairs;
@@ -128,15 +80,5 @@ impl Tally {
 fn add_all<K: Ord + Clone>(ours: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u64>) {
     for (key, count) in theirs {
         *ours.entry(key.clone()).or_default() += count;
-    }
-}
-
-/// Counts a name, without making a `String` of one that is there.
-fn add_one(counts: &mut std::collections::BTreeMap<String, u64>, name: &str) {
-    match counts.get_mut(name) {
-        Some(count) => *count += 1,
-        None => {
-            counts.insert(name.to_owned(), 1);
-        }
     }
 }
