@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use warpsmith_compiler::{Compiler, Options, Target, emit};
+use warpsmith_compiler::{Compiler, Options, Target, emit, emit_both};
 use warpsmith_corpus::{
     CORE_BUILTINS, Category, Check, Compression, Executor, Fingerprint, Level, Origin, Record,
     RecordBuilder, Selection, Settings, ShapeSet, SplitRule, Tools, Verifier, Wanted, draft,
@@ -49,8 +49,27 @@ fn main() {
     }
 }
 
-/// CPU seconds of this process, all threads.
-fn cpu_seconds() -> f64 {
+/// CPU seconds of this process, all threads: of its own code, and of the system on its behalf.
+#[derive(Clone, Copy)]
+struct Cpu {
+    user: f64,
+    system: f64,
+}
+
+impl Cpu {
+    fn since(self, before: Self) -> Self {
+        Self {
+            user: self.user - before.user,
+            system: self.system - before.system,
+        }
+    }
+
+    fn seconds(self) -> f64 {
+        self.user + self.system
+    }
+}
+
+fn cpu() -> Cpu {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit(')').next().unwrap_or_default();
     let fields: Vec<f64> = after
@@ -58,10 +77,19 @@ fn cpu_seconds() -> f64 {
         .filter_map(|f| f.parse().ok())
         .collect();
     // Fields 14 and 15 of the whole line, in hundredths; the state before them is no number.
-    match (fields.get(10), fields.get(11)) {
-        (Some(user), Some(system)) => (user + system) / 100.0,
-        _ => f64::NAN,
+    let hundredths = |field: usize| fields.get(field).map_or(f64::NAN, |time| time / 100.0);
+    Cpu {
+        user: hundredths(10),
+        system: hundredths(11),
     }
+}
+
+/// What the pairs follow from; `WARPSMITH_SEED` says otherwise.
+fn seed(otherwise: u64) -> u64 {
+    let given = std::env::var("WARPSMITH_SEED").ok();
+    given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(otherwise)
 }
 
 fn peak_megabytes() -> f64 {
@@ -74,19 +102,20 @@ fn peak_megabytes() -> f64 {
 /// Runs `work` on one thread; gives its CPU seconds.
 fn on_one_core(work: impl FnOnce() + Send) -> f64 {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let before = cpu_seconds();
+    let before = cpu();
     if let Ok(pool) = pool {
         pool.install(work);
     }
-    cpu_seconds() - before
+    cpu().since(before).seconds()
 }
 
 /// What each step of a pair costs.
 fn stages() {
     const PAIRS: u64 = 20_000;
+    let seed = seed(1);
     let wanted = Wanted::default();
     let mut drafts = Vec::new();
-    let seconds = on_one_core(|| drafts = (0..PAIRS).map(|n| draft(&wanted, 1, n, 0)).collect());
+    let seconds = on_one_core(|| drafts = (0..PAIRS).map(|n| draft(&wanted, seed, n, 0)).collect());
     let each = |name: &str, seconds: f64| {
         println!("  {name}: {:.2} us a pair", seconds * 1e6 / PAIRS as f64)
     };
@@ -107,10 +136,6 @@ fn stages() {
     for (name, targets) in [
         ("compile", &[][..]),
         ("compile and CUDA text", &[Target::Cuda][..]),
-        (
-            "compile, CUDA and CPU text",
-            &[Target::Cuda, Target::Cpu][..],
-        ),
     ] {
         let mut written = 0;
         let seconds = on_one_core(|| {
@@ -132,6 +157,24 @@ fn stages() {
             seconds,
         );
     }
+    let mut written = 0;
+    let seconds = on_one_core(|| {
+        let mut compiler = Compiler::new();
+        let (mut cuda, mut cpu) = (String::new(), String::new());
+        for draft in &drafts {
+            if let Ok(module) = compiler.compile(&draft.source, &Options::default()) {
+                cuda.clear();
+                cpu.clear();
+                emit_both(&module, &mut cuda, &mut cpu);
+                written += black_box(&cuda).len() + black_box(&cpu).len();
+                compiler.recycle(module);
+            }
+        }
+    });
+    each(
+        &format!("compile, both texts ({} bytes)", written / drafts.len()),
+        seconds,
+    );
     let pages = pages(PAIRS);
     let mut zstd = zstd::bulk::Compressor::new(1).ok();
     let mut written = 0;
@@ -268,7 +311,7 @@ fn text_bytes(wanted: &Wanted) -> f64 {
 fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
     let folder = tempfile::tempdir().ok()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let (before, start) = (cpu_seconds(), Instant::now());
+    let (before, start) = (cpu(), Instant::now());
     let made = pool.ok()?.install(|| {
         generate(
             settings,
@@ -278,7 +321,7 @@ fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
             &mut |_| {},
         )
     });
-    let (cpu, wall) = (cpu_seconds() - before, start.elapsed().as_secs_f64());
+    let (cpu, wall) = (cpu().since(before), start.elapsed().as_secs_f64());
     let Ok(manifest) = made else {
         println!("  generation failed");
         return None;
@@ -286,10 +329,11 @@ fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
     let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
     let pairs = manifest.tally.pairs as f64;
     println!(
-        "  {threads} threads, {}: {:.0} pairs/s, {:.0} per CPU-second, {} bytes each on disk, peak {:.0} MB",
+        "  {threads} threads, {}: {:.0} pairs/s, {:.0} per CPU-second, {:.0} per user second, {} bytes each on disk, peak {:.0} MB",
         settings.compression,
         pairs / wall,
-        pairs / cpu,
+        pairs / cpu.seconds(),
+        pairs / cpu.user,
         bytes / manifest.tally.pairs,
         peak_megabytes()
     );
@@ -342,7 +386,8 @@ fn once() {
     let threads = std::env::var("WARPSMITH_THREADS").ok();
     let compression = std::env::var("WARPSMITH_COMPRESSION").ok();
     let settings = Settings {
-        count: 40_000,
+        seed: seed(0),
+        count: pairs(40_000),
         compression: compression
             .and_then(|name| name.parse().ok())
             .unwrap_or_default(),
@@ -353,13 +398,13 @@ fn once() {
 
 /// Forward and backward over a thousand threads, in the interpreter.
 fn executed() {
-    let pairs = pairs(2000);
+    let (pairs, seed) = (pairs(2000), seed(1));
     let wanted = Wanted::default();
     let mut compiler = Compiler::new();
     let executor = Executor::default();
     let modules: Vec<_> = (0..pairs)
         .filter_map(|index| {
-            let source = draft(&wanted, 1, index, 0).source;
+            let source = draft(&wanted, seed, index, 0).source;
             Some((index, compiler.compile(&source, &Options::default()).ok()?))
         })
         .collect();
@@ -369,7 +414,7 @@ fn executed() {
     let seconds = on_one_core(|| {
         for (index, module) in &modules {
             let origin = Origin {
-                seed: 1,
+                seed,
                 index: *index,
                 attempt: 0,
             };
@@ -418,7 +463,7 @@ fn like_the_peer() -> Wanted {
     }
 }
 
-/// How many pairs the slow levels take; `WARPSMITH_PAIRS` says otherwise.
+/// How many pairs a figure takes; `WARPSMITH_PAIRS` says otherwise.
 fn pairs(otherwise: u64) -> u64 {
     let given = std::env::var("WARPSMITH_PAIRS").ok();
     given
@@ -495,9 +540,10 @@ fn checked(name: &str, level: Level, count: u64, wanted: Wanted, tools: &Tools) 
         }
     };
     let folder = tempfile::tempdir().ok()?;
-    let (before, start) = (cpu_seconds(), Instant::now());
+    let (before, start) = (cpu(), Instant::now());
     let made = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {});
-    let (cpu, wall) = (cpu_seconds() - before, start.elapsed().as_secs_f64());
+    let cpu = cpu().since(before).seconds();
+    let wall = start.elapsed().as_secs_f64();
     match made {
         Ok(manifest) => {
             let counts = &manifest.tally.levels[name];
