@@ -30,7 +30,9 @@ pub use chroma::{
     estimate_tuning_by,
 };
 pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
-pub use contrast::{CONTRAST_BANDS, SpectralContrast, contrast_on_cuda};
+pub use contrast::{
+    CONTRAST_BANDS, ContrastStream, LoudestLevels, SpectralContrast, contrast_on_cuda,
+};
 pub use delta::{Derivative, delta};
 pub use effect::griffin_lim::griffin_lim_on_cuda;
 pub use mel::{
@@ -45,10 +47,10 @@ pub use onset::{
 };
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
-    HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinAudit,
-    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream,
-    audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
-    yin_in_place, yin_on_cuda,
+    HqTrack, PitchRange, PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack,
+    PrecisePraat, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack,
+    UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda,
+    pyin_on_cuda, swipe_on_cuda, yin_in_place, yin_on_cuda,
 };
 pub use quality::formants::formants_on_cuda;
 pub use resample::{resample_in_place, resample_on_cuda};
@@ -60,8 +62,9 @@ pub use statistics::{
 };
 pub use vad::{
     Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
-    Segment, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream,
-    WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda, segments, speech_probabilities_on_cuda,
+    Segment, SileroNetwork, StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode,
+    WebrtcStream, WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda, segments,
+    speech_probabilities_on_cuda,
 };
 pub use warpsmith_neural::Weights;
 pub use warpsmith_signal as signal;

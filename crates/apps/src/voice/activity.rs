@@ -8,14 +8,14 @@ use clap::{Args, ValueEnum};
 use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_voice::{
     EnergyVad, FrameMillis, NetVad, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
-    SignalError, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream,
-    WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda,
+    SignalError, SileroNetwork, StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode,
+    WebrtcStream, WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
 use super::input::Input;
-use super::live::{Listener, Listening, listen};
+use super::live::{Listener, Listening, count_samples, listen};
 use super::sheet::{Destination, Sheet};
 use super::weights::SILERO;
 use warpsmith_console::exit::Outcome;
@@ -120,8 +120,18 @@ impl Detector {
         )
     }
 
+    /// Whether a file can be heard piece by piece: twice, where decisions depend on the whole.
+    pub(super) fn is_in_pieces(&self) -> bool {
+        self.is_causal() || self.method == Method::Statistical
+    }
+
     /// A listener whose decisions are those of [`Self::decide`].
-    pub(super) fn listener(&self, sample_rate: u32) -> Result<Box<dyn Listener>> {
+    pub(super) fn listener(
+        &self,
+        input: &Input,
+        path: &Path,
+        sample_rate: u32,
+    ) -> Result<Box<dyn Listener>> {
         let hop = (sample_rate as usize / 100).max(1);
         let decider = match self.method {
             Method::Energy => Decider::Energy(EnergyVad::new(self.margin)),
@@ -136,6 +146,12 @@ impl Detector {
                 Decider::Neural(self.neural(sample_rate)?.into_stream())
             }
             Method::Net => Decider::Net(Box::new(self.net(sample_rate)?)),
+            Method::Statistical => {
+                let settings = StatisticalSettings::default();
+                let samples = count_samples(input, path)?;
+                let stream = StatisticalStream::new(sample_rate, settings, samples)?;
+                Decider::Statistical(Box::new(stream))
+            }
             // Other rates are resampled, which looks at the whole signal.
             Method::Neural => Decider::LateNeural(Box::new(self.neural(sample_rate)?)),
             _ => Decider::Late(sample_rate, self.mode()),
@@ -246,6 +262,7 @@ enum Decider {
     Neural(NeuralStream),
     LateNeural(Box<NeuralVad>),
     Net(Box<NetVad>),
+    Statistical(Box<StatisticalStream>),
 }
 
 /// Decisions on a pipe, one to each hop that has arrived.
@@ -270,6 +287,10 @@ impl Listener for LiveDecisions {
             }
             Decider::Net(vad) => {
                 vad.process(piece, &mut decisions);
+                true
+            }
+            Decider::Statistical(vad) => {
+                vad.process(piece)?;
                 true
             }
             _ => false,
@@ -307,6 +328,7 @@ impl Listener for LiveDecisions {
             }
             Decider::Neural(vad) => vad.finish(&mut decisions),
             Decider::Net(vad) => vad.finish(&mut decisions),
+            Decider::Statistical(vad) => decisions = vad.finish()?,
             Decider::LateNeural(mut vad) => decisions = vad.decide(&waiting),
             Decider::Energy(_) | Decider::Webrtc(_) => {}
         }
@@ -340,9 +362,9 @@ pub(crate) struct Vad {
 impl Vad {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         self.detector.check(global)?;
-        let listener = |_: &Path, rate: u32| self.detector.listener(rate);
-        let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
-        if let Some(listener) = listener
+        let listener = |path: &Path, rate: u32| self.detector.listener(&self.input, path, rate);
+        let listener: Option<Listening<'_>> = self.detector.is_in_pieces().then_some(&listener);
+        if let Some(listener) = listener.filter(|_| self.detector.is_causal())
             && let Some(form) = self.destination.live(global, &self.input)
         {
             return listen(&self.input, listener, form);

@@ -68,14 +68,14 @@ pub(super) struct Sound {
     formants: Vec<Vec<Formant>>,
 }
 
-fn range(rate: u32) -> PitchRange {
+pub(super) fn range(rate: u32) -> PitchRange {
     PitchRange {
         high_hz: PitchRange::VOICE.high_hz.min(f64::from(rate) / 2.0),
         ..PitchRange::VOICE
     }
 }
 
-fn framing(rate: u32) -> Framing {
+pub(super) fn framing(rate: u32) -> Framing {
     default_framing(rate, range(rate))
 }
 
@@ -165,12 +165,6 @@ impl Sound {
         let settings = StatisticalSettings::default();
         let mut vad = StatisticalVad::new(self.audio.sample_rate, settings)?;
         Ok(vad.decide(&self.signal)?)
-    }
-
-    /// Frequencies of the voiced frames.
-    pub(super) fn voiced_hertz(&self) -> impl Iterator<Item = f32> {
-        let frames = self.pitch.frequency.iter().zip(&self.pitch.voiced);
-        frames.filter_map(|(hertz, voiced)| voiced.then_some(*hertz))
     }
 
     /// The numbers of every frame; `speech` are the decisions of [`Self::speech`].

@@ -12,7 +12,9 @@ use warpsmith_voice::{Segment, integrated_loudness, segments};
 
 use super::analysis::{Column, Sound, Wanted};
 use super::device::{GROUP_BYTES, gpu_for};
+use super::heard::Heard;
 use super::input::Input;
+use super::live::is_long;
 use super::places::Place;
 use super::sheet::{Destination, first_group};
 use super::sources::SoundFile;
@@ -115,6 +117,10 @@ impl Analyze {
             None => places
                 .par_iter()
                 .map(|place| {
+                    if self.is_heard_in_pieces(place) {
+                        let heard = Heard::in_pieces(&self.input, &place.input);
+                        return finish(place, heard.map(Summary::of));
+                    }
                     let sound = Sound::read(&self.input, &place.input);
                     let heard = sound.and_then(|sound| sound.hear(self.wanted()));
                     finish(
@@ -184,32 +190,52 @@ impl Analyze {
         }
         let audio = &sound.audio;
         let samples = || audio.channels.iter().flatten();
-        let speech: Vec<Segment> = segments(&speech, 0.01)
-            .into_iter()
-            .map(|segment| Segment {
-                end: segment.end.min(audio.seconds()),
-                ..segment
-            })
-            .collect();
-        let frames = sound.pitch.voiced.len();
-        let mut voiced: Vec<f32> = sound.voiced_hertz().collect();
-        voiced.sort_unstable_by(f32::total_cmp);
-        Ok(Summary {
+        Ok(Summary::of(Heard {
             seconds: audio.seconds(),
             sample_rate: audio.sample_rate,
             channels: audio.channels.len(),
             peak: samples().fold(0.0f32, |peak, x| peak.max(x.abs())),
             clipped: samples().filter(|x| x.abs() >= 1.0).count(),
-            loudness_lufs: integrated_loudness(audio).ok(),
+            loudness: integrated_loudness(audio).ok(),
+            speech,
+            frames: sound.pitch.voiced.len(),
+            voiced: sound.pitch.voiced_hertz().collect(),
+        }))
+    }
+
+    /// Whether the numbers of a whole file are wanted, and it is long.
+    fn is_heard_in_pieces(&self, place: &Place) -> bool {
+        !self.destination.is_file() && is_long(&self.input, &place.input)
+    }
+}
+
+impl Summary {
+    fn of(heard: Heard) -> Self {
+        let speech: Vec<Segment> = segments(&heard.speech, 0.01)
+            .into_iter()
+            .map(|segment| Segment {
+                end: segment.end.min(heard.seconds),
+                ..segment
+            })
+            .collect();
+        let mut voiced = heard.voiced;
+        voiced.sort_unstable_by(f32::total_cmp);
+        Self {
+            seconds: heard.seconds,
+            sample_rate: heard.sample_rate,
+            channels: heard.channels,
+            peak: heard.peak,
+            clipped: heard.clipped,
+            loudness_lufs: heard.loudness,
             speech_seconds: speech
                 .iter()
                 .fold(0.0, |sum, segment| sum + segment.end - segment.start),
             speech,
-            voiced_share: voiced.len() as f64 / frames.max(1) as f64,
+            voiced_share: voiced.len() as f64 / heard.frames.max(1) as f64,
             pitch_median_hz: voiced.get(voiced.len() / 2).copied(),
             pitch_low_hz: voiced.first().copied(),
             pitch_high_hz: voiced.last().copied(),
-        })
+        }
     }
 }
 

@@ -10,11 +10,10 @@ use warpsmith_voice::{
 };
 use warpsmith_workload::WorkloadError;
 
-use super::constant_q::by_frames;
 use super::device::Task;
 use super::input::Input;
 use super::live::{Framewise, Listening};
-use super::sheet::{Destination, Sheet};
+use super::sheet::{Destination, Sheet, by_frames};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::note;

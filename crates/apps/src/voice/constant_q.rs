@@ -1,11 +1,8 @@
-//! `warpsmith voice cqt` and `shape`: spectra by musical notes, and spectra in a few numbers.
+//! `warpsmith voice cqt`: spectra by musical notes.
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_voice::{
-    CONTRAST_BANDS, ConstantQ, ConstantQSettings, Preset, Sizes, SpectralContrast, SpectralShape,
-    SpectralStatistics, Stage, constant_q_on_cuda, contrast_on_cuda, statistics_on_cuda,
-};
+use warpsmith_voice::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
@@ -94,96 +91,4 @@ fn notes(settings: &ConstantQSettings, spectra: impl Iterator<Item = [f32; 2]>) 
             .collect(),
         spectra.map(|[re, im]| f64::from(re.hypot(im))).collect(),
     )
-}
-
-/// Compute the spectrum's centroid, bandwidth, roll-off, flatness, entropy, flux, slope and contrast.
-#[derive(Args)]
-#[command(after_long_help = "Examples:
-  warpsmith voice shape speech.wav --as csv
-  warpsmith voice shape *.wav --output shapes --device cuda")]
-pub(crate) struct Shape {
-    #[command(flatten)]
-    input: Input,
-    #[command(flatten)]
-    destination: Destination,
-}
-
-impl Shape {
-    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let spectrum = |rate: u32| {
-            let sizes = Sizes::for_speech(rate);
-            Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
-        };
-        Task {
-            workload: "voice/contrast",
-            input: &self.input,
-            destination: &self.destination,
-            fits: true,
-            listener: None,
-            rate: None,
-        }
-        .write_sheets(
-            global,
-            |signal, rate| {
-                let spectrum = spectrum(rate);
-                let shape = SpectralShape::new(spectrum, rate)?.measure(signal);
-                // Contrast needs octaves up to 6.4 kHz; a signal without them has none.
-                let contrast = match SpectralContrast::new(spectrum, rate) {
-                    Ok(mut contrast) => by_frames(&contrast.compute(signal)?, CONTRAST_BANDS),
-                    Err(_) => Vec::new(),
-                };
-                Ok(shapes(shape, &contrast))
-            },
-            |gpu, rate, signals| {
-                let spectrum = spectrum(rate);
-                let shapes_found = statistics_on_cuda(gpu, &spectrum, rate, signals)?;
-                let contrasts = match SpectralContrast::new(spectrum, rate) {
-                    Ok(_) => contrast_on_cuda(gpu, &spectrum, rate, signals)?,
-                    Err(_) => vec![Vec::new(); signals.len()],
-                };
-                let found = shapes_found.into_iter().zip(&contrasts);
-                Ok(found
-                    .map(|(shape, contrast)| shapes(shape, contrast))
-                    .collect())
-            },
-        )
-    }
-}
-
-/// `[column, frame]` as `[frame, column]`.
-pub(super) fn by_frames(values: &[f32], columns: usize) -> Vec<f32> {
-    let frames = values.len() / columns;
-    (0..values.len())
-        .map(|at| values[at % columns * frames + at / columns])
-        .collect()
-}
-
-/// A frame's statistics and its contrast, `[frame, band]`, in a row.
-fn shapes(shape: SpectralStatistics, contrast: &[f32]) -> Sheet {
-    let rows = [
-        ("centroid_hz", shape.centroid),
-        ("bandwidth_hz", shape.bandwidth),
-        ("rolloff_hz", shape.rolloff),
-        ("flatness", shape.flatness),
-        ("entropy", shape.entropy),
-        ("flux", shape.flux),
-        ("slope_per_hz", shape.slope),
-    ];
-    let mut columns: Vec<String> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let mut bands = contrast.chunks_exact(CONTRAST_BANDS);
-    if bands.len() > 0 {
-        columns.extend((0..CONTRAST_BANDS).map(|band| format!("contrast{band}_db")));
-    }
-    let mut values = Vec::with_capacity(columns.len() * rows[0].1.len());
-    for frame in 0..rows[0].1.len() {
-        values.extend(rows.iter().map(|(_, row)| f64::from(row[frame])));
-        values.extend(
-            bands
-                .next()
-                .unwrap_or_default()
-                .iter()
-                .map(|db| f64::from(*db)),
-        );
-    }
-    Sheet::new(columns, values)
 }

@@ -6,12 +6,13 @@ use warpsmith_voice::effect::{
     DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch,
 };
 use warpsmith_voice::signal::{
-    LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings, normalise, trim,
+    LevelTarget, Quality, ResampleStream, Resampler, Reverb, ReverbSettings, TrimSettings,
+    normalise, trim,
 };
 use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_room};
 
 use super::input::Input;
-use super::sound::{SoundOutput, by_channel};
+use super::sound::{Changing, PieceChange, SoundOutput, by_channel};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::numbers;
@@ -182,21 +183,59 @@ enum Sharpness {
 
 impl Convert {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let begin = |audio: &Audio| self.in_pieces(audio);
+        // The rest looks at the whole sound, or goes on after its end.
+        let levels = [self.peak, self.rms, self.loudness];
+        let in_pieces = self.trim.is_none() && self.reverb.is_none() && levels == [None; 3];
+        let in_pieces: Option<Changing<'_>> = in_pieces.then_some(&begin);
         self.output
-            .each(global, &self.input, |audio| self.convert(audio))
+            .each_or_in_pieces(global, &self.input, in_pieces, |audio| self.convert(audio))
+    }
+
+    /// The channel that is chosen, at the rate that is wanted.
+    fn in_pieces(&self, audio: &Audio) -> Result<Box<dyn PieceChange>> {
+        let choice = self.chosen_channel();
+        let channels = if choice.is_some() {
+            1
+        } else {
+            audio.channels.len()
+        };
+        let resampler = match self.rate {
+            Some(rate) => Some(self.resampler(audio.sample_rate, rate)?),
+            None => None,
+        };
+        let stream = |resampler: &Resampler| ResampleStream::new(resampler.clone());
+        Ok(Box::new(Conversion {
+            choice,
+            rate: self.rate.unwrap_or(audio.sample_rate),
+            streams: resampler
+                .iter()
+                .flat_map(|one| (0..channels).map(|_| stream(one)))
+                .collect(),
+            resampler,
+        }))
+    }
+
+    fn chosen_channel(&self) -> Option<ChannelChoice> {
+        let one = self.mono || matches!(self.input.channels, ChannelChoice::One(_));
+        one.then_some(self.input.channels)
+    }
+
+    fn resampler(&self, from: u32, to: u32) -> Result<Resampler> {
+        let quality = match self.quality {
+            Sharpness::Fast => Quality::Fast,
+            Sharpness::High => Quality::High,
+            Sharpness::Highest => Quality::Highest,
+        };
+        Ok(Resampler::new(from, to, quality)?)
     }
 
     fn convert(&self, mut audio: Audio) -> Result<Audio> {
-        if self.mono || matches!(self.input.channels, ChannelChoice::One(_)) {
-            audio.channels = vec![audio.signal(self.input.channels)?];
+        if let Some(choice) = self.chosen_channel() {
+            audio.channels = vec![audio.signal(choice)?];
         }
         if let Some(rate) = self.rate {
-            let quality = match self.quality {
-                Sharpness::Fast => Quality::Fast,
-                Sharpness::High => Quality::High,
-                Sharpness::Highest => Quality::Highest,
-            };
-            let resampler = Resampler::new(audio.sample_rate, rate, quality)?;
+            let resampler = self.resampler(audio.sample_rate, rate)?;
             let samples = resampler.output_length(audio.frames()) * audio.channels.len();
             check_room("the resampled signal", samples, size_of::<f32>())?;
             audio = by_channel(audio, |channel| Ok(resampler.process(channel)))?;
@@ -234,5 +273,51 @@ impl Convert {
             normalise(&mut audio, target)?;
         }
         Ok(audio)
+    }
+}
+
+/// One channel or all, at another rate, piece by piece.
+struct Conversion {
+    choice: Option<ChannelChoice>,
+    rate: u32,
+    resampler: Option<Resampler>,
+    /// One to a channel, where the rate is another.
+    streams: Vec<ResampleStream>,
+}
+
+impl PieceChange for Conversion {
+    fn length(&self, samples: usize) -> usize {
+        match &self.resampler {
+            Some(resampler) => resampler.output_length(samples),
+            None => samples,
+        }
+    }
+
+    fn piece(&mut self, piece: &Audio) -> Result<Audio> {
+        let mut channels = match self.choice {
+            Some(choice) => vec![piece.signal(choice)?],
+            None => piece.channels.clone(),
+        };
+        for (channel, stream) in channels.iter_mut().zip(&mut self.streams) {
+            let mut resampled = Vec::new();
+            stream.process(channel, &mut resampled);
+            *channel = resampled;
+        }
+        Ok(Audio {
+            sample_rate: self.rate,
+            channels,
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<Audio> {
+        let rest = |stream: ResampleStream| {
+            let mut rest = Vec::new();
+            stream.finish(&mut rest);
+            rest
+        };
+        Ok(Audio {
+            sample_rate: self.rate,
+            channels: self.streams.into_iter().map(rest).collect(),
+        })
     }
 }

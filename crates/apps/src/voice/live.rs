@@ -15,13 +15,20 @@ use super::sheet::columns;
 use warpsmith_console::exit::Outcome;
 
 /// Bytes on disk from which on a file is heard piece by piece where that says the same.
-pub(super) const LONG_FILE_BYTES: u64 = 4 << 20;
+const LONG_FILE_BYTES: u64 = 4 << 20;
 
 /// Samples of a file that are heard at a time.
 const FILE_PIECE: usize = 1 << 16;
 
 /// Pieces that are decoded before they are heard.
 const PIECES_AHEAD: usize = 4;
+
+/// Whether a file is heard piece by piece where that says the same. What is said of damage is said once: such files
+/// are not heard twice.
+pub(super) fn is_long(input: &Input, path: &Path) -> bool {
+    !input.is_salvaged()
+        && std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES)
+}
 
 /// What makes rows of the pieces of a signal.
 pub(super) trait Listener {
@@ -142,6 +149,16 @@ pub(super) fn hear_ahead(
             .map_err(|_| anyhow!("decoding `{}` stopped", name.display()))?;
         taken.and(decoded)
     })
+}
+
+/// Samples of a file: a first look for those whose frames depend on the length of the whole.
+pub(super) fn count_samples(input: &Input, path: &Path) -> Result<usize> {
+    let mut samples = 0;
+    hear_pieces(input, path, |piece, _| {
+        samples += piece.len();
+        Ok(())
+    })?;
+    Ok(samples)
 }
 
 /// Checks and mixes the pieces of a file or of standard input, and hands them to `take` with the rate.

@@ -17,10 +17,12 @@ mod device;
 mod effect;
 mod egemaps;
 mod feature;
+mod heard;
 mod hpss;
 mod input;
 mod key;
 mod live;
+
 mod loudness;
 mod onsets;
 mod picture;
@@ -30,6 +32,7 @@ mod quality;
 mod rhythm;
 mod segment_text;
 mod segments;
+mod shape;
 mod sheet;
 mod sound;
 mod sources;
@@ -63,7 +66,7 @@ enum Verb {
     Mfcc(feature::Mfcc),
     Spectrogram(feature::Spectrogram),
     Cqt(constant_q::Cqt),
-    Shape(constant_q::Shape),
+    Shape(shape::Shape),
     Chroma(chroma::Chroma),
     Onsets(onsets::Onsets),
     Tempo(rhythm::Tempo),

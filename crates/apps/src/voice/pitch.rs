@@ -7,15 +7,15 @@ use clap::{Args, ValueEnum};
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
     CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, NetPitch, NetTrack, Padding, PitchRange,
-    PraatPitch, PraatSettings, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream, PyinTrack,
-    Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
-    swipe_on_cuda, yin_on_cuda,
+    PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, Pyin,
+    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda,
+    hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
 use super::input::Input;
-use super::live::{Listener, Listening, listen};
+use super::live::{Listener, Listening, hear_ahead, listen};
 use super::sheet::{Destination, Sheet};
 use super::weights::Crepe;
 use warpsmith_console::exit::Outcome;
@@ -194,18 +194,30 @@ impl Pitch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let range = self.range();
         self.explain(global);
-        let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+        let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             let framing = self.framing(rate, range);
             match self.method() {
+                Method::Praat => {
+                    let mut look = PraatLook::default();
+                    hear_ahead(&self.input, path, |piece, _| {
+                        look.hear(piece);
+                        Ok(())
+                    })?;
+                    Ok(Box::new(LivePraat {
+                        stream: self.praat(rate, framing.hop, range)?.second_look(look),
+                        track: PraatTrack::default(),
+                    }))
+                }
                 Method::Yin => LiveYin::listener(rate, framing, range),
                 Method::Net => LiveNet::listener(rate, framing, range),
                 _ => LivePitch::listener(rate, framing, range),
             }
         };
         // The others look at the whole signal.
-        let in_pieces = matches!(self.method(), Method::Pyin | Method::Yin | Method::Net);
+        let causal = matches!(self.method(), Method::Pyin | Method::Yin | Method::Net);
+        let in_pieces = causal || self.method() == Method::Praat;
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
-        if let Some(listener) = listener
+        if let Some(listener) = listener.filter(|_| causal)
             && let Some(form) = self.destination.live(global, &self.input)
         {
             return listen(&self.input, listener, form);
@@ -223,6 +235,15 @@ impl Pitch {
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
         )
+    }
+
+    fn praat(&self, rate: u32, hop: usize, range: PitchRange) -> Result<Praat> {
+        let settings = PraatSettings::default();
+        Ok(if self.is_between_samples() {
+            Praat::Precise(PrecisePraat::new(rate, praat_step(range), range, settings)?)
+        } else {
+            Praat::AtSamples(PraatPitch::new(rate, hop, range, settings)?)
+        })
     }
 
     /// Whether frames lie at times that need not be those of samples.
@@ -243,15 +264,7 @@ impl Pitch {
                 let network = self.crepe.network(self.weights.as_deref())?;
                 crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
             }
-            Method::Praat => {
-                let settings = PraatSettings::default();
-                let track = if self.is_between_samples() {
-                    PrecisePraat::new(rate, praat_step(range), range, settings)?.track(signal)
-                } else {
-                    PraatPitch::new(rate, framing.hop, range, settings)?.track(signal)
-                };
-                praat_sheet(&track)
-            }
+            Method::Praat => praat_sheet(&self.praat(rate, framing.hop, range)?.track(signal)),
             Method::Swipe => {
                 let mut swipe = Swipe::new(rate, framing.hop, range, Swipe::THRESHOLD)?;
                 swipe_sheet(&swipe.track(signal))
@@ -327,6 +340,60 @@ impl Pitch {
                     .collect()
             }
         })
+    }
+}
+
+/// Praat's tracker for frames at samples, or at any times.
+enum Praat {
+    AtSamples(PraatPitch),
+    Precise(PrecisePraat),
+}
+
+impl Praat {
+    fn track(self, signal: &[f32]) -> PraatTrack {
+        match self {
+            Self::AtSamples(mut tracker) => tracker.track(signal),
+            Self::Precise(tracker) => tracker.track(signal),
+        }
+    }
+
+    fn second_look(self, look: PraatLook) -> PraatStream {
+        match self {
+            Self::AtSamples(tracker) => tracker.second_look(look),
+            Self::Precise(tracker) => tracker.second_look(look),
+        }
+    }
+}
+
+/// Praat's pitch of a long file, at a second look.
+struct LivePraat {
+    stream: PraatStream,
+    track: PraatTrack,
+}
+
+impl Listener for LivePraat {
+    fn columns(&self) -> Vec<String> {
+        voiced_columns("strength")
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.track);
+        let PraatTrack {
+            seconds,
+            frequency,
+            strength,
+            ..
+        } = std::mem::take(&mut self.track);
+        rows.extend(voiced_rows(&seconds, &frequency, &strength));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self { stream, mut track } = *self;
+        stream.finish(&mut track);
+        let strength = &track.strength;
+        rows.extend(voiced_rows(&track.seconds, &track.frequency, strength));
+        Ok(())
     }
 }
 
@@ -422,7 +489,7 @@ impl LiveNet {
 
 impl Listener for LiveNet {
     fn columns(&self) -> Vec<String> {
-        NET_COLUMNS.map(str::to_owned).to_vec()
+        voiced_columns("probability")
     }
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
@@ -442,7 +509,7 @@ impl Listener for LiveNet {
 impl LivePitch {
     fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
         Ok(Box::new(Self {
-            stream: PyinStream::new(rate, framing, range, PyinSettings::default())?,
+            stream: PyinStream::in_bulk(rate, framing, range, PyinSettings::default())?,
             times: Times {
                 hop: framing.hop,
                 rate,
@@ -467,9 +534,7 @@ fn append_rows(track: &PyinTrack, times: Times, written: usize, rows: &mut Vec<f
 
 impl Listener for LivePitch {
     fn columns(&self) -> Vec<String> {
-        ["seconds", "hertz", "voiced", "probability"]
-            .map(str::to_owned)
-            .to_vec()
+        voiced_columns("probability")
     }
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
@@ -525,24 +590,24 @@ fn crepe_sheet(track: &CrepeTrack) -> Sheet {
     voiced_sheet(&track.seconds, &hertz, periodicity)
 }
 
-const NET_COLUMNS: [&str; 4] = ["seconds", "hertz", "voiced", "probability"];
-
 fn net_rows(track: &NetTrack) -> Vec<f64> {
     voiced_rows(&track.seconds, &track.frequency, &track.voiced)
 }
 
 fn net_sheet(track: &NetTrack) -> Sheet {
-    Sheet::new(NET_COLUMNS.map(str::to_owned).to_vec(), net_rows(track))
+    Sheet::new(voiced_columns("probability"), net_rows(track))
 }
 
 /// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
 fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
-    Sheet::new(
-        ["seconds", "hertz", "voiced", name]
-            .map(str::to_owned)
-            .to_vec(),
-        voiced_rows(seconds, hertz, sure),
-    )
+    Sheet::new(voiced_columns(name), voiced_rows(seconds, hertz, sure))
+}
+
+/// The names of columns whose last says how sure a frame is.
+fn voiced_columns(sure: &str) -> Vec<String> {
+    ["seconds", "hertz", "voiced", sure]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn voiced_rows(seconds: &[f64], hertz: &[f32], sure: &[f32]) -> Vec<f64> {

@@ -1,15 +1,18 @@
 //! `warpsmith voice formants` and `quality`: the resonances of a voice, and how regular it is.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warpsmith_voice::quality::{
-    Formant, FormantSettings, FormantTracker, Harmonicity, HarmonicitySettings, Perturbation,
-    ProminenceSettings, Vibrato, cepstral_prominence, find_pulses, find_vibrato,
+    Formant, FormantSettings, FormantStream, FormantTracker, Harmonicity, HarmonicitySettings,
+    Perturbation, ProminenceSettings, Vibrato, cepstral_prominence, find_pulses, find_vibrato,
 };
 use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, formants_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
+use super::live::{Listener, count_samples};
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -81,12 +84,24 @@ impl Formants {
                 ),
             );
         }
+        let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            let samples = count_samples(&self.input, path)?;
+            let tracker = FormantTracker::new(rate, settings)?;
+            let frames = tracker.frames(samples);
+            Ok(Box::new(LiveFormants {
+                times: Times::new(&settings, frames, samples as f64 / f64::from(rate)),
+                stream: FormantStream::new(tracker, samples),
+                count: self.count,
+                written: 0,
+                track: Vec::new(),
+            }))
+        };
         Task {
             workload: "voice/formants",
             input: &self.input,
             destination: &self.destination,
             fits: true,
-            listener: None,
+            listener: Some(&listener),
             rate: None,
         }
         .write_sheets(
@@ -109,21 +124,87 @@ impl Formants {
     }
 
     fn sheet(&self, settings: &FormantSettings, track: &[Vec<Formant>], seconds: f64) -> Sheet {
-        let span = track.len().saturating_sub(1) as f64 * settings.hop_seconds;
-        let mut columns = vec!["seconds".to_owned()];
-        for n in 1..=self.count {
-            columns.extend([format!("f{n}"), format!("b{n}")]);
+        let times = Times::new(settings, track.len(), seconds);
+        let mut values = Vec::new();
+        append_rows(track, times, 0, self.count, &mut values);
+        Sheet::new(names(self.count), values)
+    }
+}
+
+/// The times of frames that lie in the middle of a sound.
+#[derive(Clone, Copy)]
+struct Times {
+    first: f64,
+    hop: f64,
+}
+
+impl Times {
+    fn new(settings: &FormantSettings, frames: usize, seconds: f64) -> Self {
+        let hop = settings.hop_seconds;
+        let span = frames.saturating_sub(1) as f64 * hop;
+        Self {
+            first: (seconds - span) / 2.0,
+            hop,
         }
-        let mut values = Vec::with_capacity(columns.len() * track.len());
-        for (frame, formants) in track.iter().enumerate() {
-            values.push((seconds - span) / 2.0 + frame as f64 * settings.hop_seconds);
-            for n in 0..self.count {
-                let formant = formants.get(n);
-                values.push(formant.map_or(f64::NAN, |f| f64::from(f.frequency)));
-                values.push(formant.map_or(f64::NAN, |f| f64::from(f.bandwidth)));
-            }
+    }
+
+    fn of(self, frame: usize) -> f64 {
+        self.first + frame as f64 * self.hop
+    }
+}
+
+fn names(count: usize) -> Vec<String> {
+    let formants = (1..=count).flat_map(|n| [format!("f{n}"), format!("b{n}")]);
+    std::iter::once("seconds".to_owned())
+        .chain(formants)
+        .collect()
+}
+
+/// Appends frames, of which the first is number `written`.
+fn append_rows(
+    track: &[Vec<Formant>],
+    times: Times,
+    written: usize,
+    count: usize,
+    rows: &mut Vec<f64>,
+) {
+    for (frame, formants) in track.iter().enumerate() {
+        rows.push(times.of(written + frame));
+        for n in 0..count {
+            let formant = formants.get(n);
+            rows.push(formant.map_or(f64::NAN, |f| f64::from(f.frequency)));
+            rows.push(formant.map_or(f64::NAN, |f| f64::from(f.bandwidth)));
         }
-        Sheet::new(columns, values)
+    }
+}
+
+/// Formants of a long file, piece by piece.
+struct LiveFormants {
+    stream: FormantStream,
+    times: Times,
+    count: usize,
+    written: usize,
+    track: Vec<Vec<Formant>>,
+}
+
+impl Listener for LiveFormants {
+    fn columns(&self) -> Vec<String> {
+        names(self.count)
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.track);
+        append_rows(&self.track, self.times, self.written, self.count, rows);
+        self.written += self.track.len();
+        self.track.clear();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let mut track = Vec::new();
+        self.stream.finish(&mut track);
+        append_rows(&track, self.times, self.written, self.count, rows);
+        Ok(())
     }
 }
 

@@ -58,9 +58,9 @@ impl Segments {
         // Settings are refused before any file is read.
         cut(&[], &[], 1, &settings)?;
         let destination = self.destination.destination("speech", false);
-        let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+        let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             Ok(Box::new(LiveSegments {
-                detector: self.detector.listener(rate)?,
+                detector: self.detector.listener(&self.input, path, rate)?,
                 decisions: Vec::new(),
                 rows: Vec::new(),
                 samples: 0,
@@ -69,7 +69,7 @@ impl Segments {
             }))
         };
         // Quiet places are looked for in the whole sound.
-        let in_pieces = self.detector.is_causal() && self.max_length.is_none();
+        let in_pieces = self.detector.is_in_pieces() && self.max_length.is_none();
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         self.detector.write(
             global,

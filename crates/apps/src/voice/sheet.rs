@@ -11,7 +11,7 @@ use warpsmith_formats::{OutputFile, is_stdout};
 
 use super::batch::Batch;
 use super::input::{Input, of_file};
-use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
+use super::live::{Listening, is_long, listen_to_file};
 use super::places::{Place, left_to_do, places};
 use super::segment_text::SegmentText;
 use warpsmith_console::exit::Outcome;
@@ -142,6 +142,14 @@ impl Sheet {
     }
 }
 
+/// `[column, frame]` as `[frame, column]`.
+pub(super) fn by_frames(values: &[f32], columns: usize) -> Vec<f32> {
+    let frames = values.len() / columns;
+    (0..values.len())
+        .map(|at| values[at % columns * frames + at / columns])
+        .collect()
+}
+
 impl Destination {
     /// What a verb with options of its own for this makes of them.
     pub(super) fn of(encoding: Encoding, output: Option<PathBuf>, resume: bool) -> Self {
@@ -177,11 +185,8 @@ impl Destination {
         for place in &places {
             let path = &place.input;
             batch.begin(path);
-            // What is said of damage is said once: such files are not heard twice.
-            let long = !input.is_salvaged()
-                && std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
             let done = match (listener, encoding.form()) {
-                (Some(listener), Some(form)) if long => put(place, |out| {
+                (Some(listener), Some(form)) if is_long(input, path) => put(place, |out| {
                     listen_to_file(input, path, listener, form, out)
                         .map_err(|error| of_file(path, error))
                 }),

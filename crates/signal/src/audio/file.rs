@@ -154,14 +154,24 @@ impl Audio {
 
     /// Writes a WAV file of 32-bit floats; beyond 4 GiB it is RF64.
     pub fn write_wav(&self, out: &mut impl Write) -> io::Result<()> {
-        let channels = self.channels.len();
+        self.write_wav_head(self.frames() as u64, out)?;
+        self.write_wav_samples(out)
+    }
+
+    /// Writes the head of a WAV file of so many samples like these to a channel.
+    pub fn write_wav_head(&self, frames: u64, out: &mut impl Write) -> io::Result<()> {
         let format = WavFormat {
             sample_rate: self.sample_rate,
-            channels: u8::try_from(channels)
+            channels: u8::try_from(self.channels.len())
                 .map_err(|_| io::Error::other("a WAV file holds at most 255 channels"))?,
             samples: SampleFormat::Float32,
         };
-        out.write_all(&format.head(self.frames() as u64))?;
+        out.write_all(&format.head(frames))
+    }
+
+    /// Writes the samples as they follow a head, or the samples before.
+    pub fn write_wav_samples(&self, out: &mut impl Write) -> io::Result<()> {
+        let channels = self.channels.len();
         let mut bytes = Vec::with_capacity(channels * 4 * 4096);
         for frame in 0..self.frames() {
             for channel in &self.channels {

@@ -44,6 +44,14 @@ impl SpectralContrast {
 
     /// `[band, frame]`, dB.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
+        let levels = self.levels(signal)?;
+        let mut loudest = LoudestLevels::default();
+        loudest.hear(&levels);
+        Ok(levels.contrast(loudest))
+    }
+
+    /// What the contrast is between.
+    pub(super) fn levels(&mut self, signal: &[f32]) -> Result<ContrastLevels> {
         let (bins, frames) = self.stft.shape(signal.len());
         self.stft.check_room(signal.len(), size_of::<f32>())?;
         let mut magnitudes = vec![0.0f32; bins * frames];
@@ -61,15 +69,57 @@ impl SpectralContrast {
                         .map(|bin| magnitudes[bin * frames + frame]),
                 );
                 column.sort_unstable_by(f32::total_cmp);
-                let mean = |part: &[f32]| part.iter().sum::<f32>() / part.len().max(1) as f32;
+                let mean = |part: &[f32]| {
+                    let mean = part.iter().sum::<f32>() / part.len().max(1) as f32;
+                    10.0 * mean.max(FLOOR).log10()
+                };
                 let ends = band.ends.min(column.len());
                 tops[index * frames + frame] = mean(&column[column.len() - ends..]);
                 bottoms[index * frames + frame] = mean(&column[..ends]);
             }
         }
-        to_decibels(&mut tops);
-        to_decibels(&mut bottoms);
-        Ok(tops.iter().zip(&bottoms).map(|(a, b)| a - b).collect())
+        Ok(ContrastLevels { tops, bottoms })
+    }
+}
+
+/// Tops and bottoms of the bands, `[band, frame]`, dB.
+pub(super) struct ContrastLevels {
+    tops: Vec<f32>,
+    bottoms: Vec<f32>,
+}
+
+impl ContrastLevels {
+    /// `[band, frame]`, dB, within a signal whose loudest levels are these.
+    pub(super) fn contrast(&self, loudest: LoudestLevels) -> Vec<f32> {
+        let (low_top, low_bottom) = (loudest.top - RANGE_DB, loudest.bottom - RANGE_DB);
+        self.tops
+            .iter()
+            .zip(&self.bottoms)
+            .map(|(top, bottom)| top.max(low_top) - bottom.max(low_bottom))
+            .collect()
+    }
+}
+
+/// The loudest top and the loudest bottom of a signal, dB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoudestLevels {
+    pub(super) top: f32,
+    pub(super) bottom: f32,
+}
+
+impl Default for LoudestLevels {
+    fn default() -> Self {
+        Self {
+            top: f32::NEG_INFINITY,
+            bottom: f32::NEG_INFINITY,
+        }
+    }
+}
+
+impl LoudestLevels {
+    pub(super) fn hear(&mut self, levels: &ContrastLevels) {
+        self.top = levels.tops.iter().copied().fold(self.top, f32::max);
+        self.bottom = levels.bottoms.iter().copied().fold(self.bottom, f32::max);
     }
 }
 
@@ -124,17 +174,6 @@ pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<
 /// Whether a bin lies exactly at a frequency.
 fn is_bin(settings: SpectrumSettings, sample_rate: u32, hz: f64) -> bool {
     (hz * settings.transform as f64 / f64::from(sample_rate)).fract() == 0.0
-}
-
-fn to_decibels(values: &mut [f32]) {
-    let mut loudest = f32::NEG_INFINITY;
-    for value in values.iter_mut() {
-        *value = 10.0 * value.max(FLOOR).log10();
-        loudest = loudest.max(*value);
-    }
-    for value in values {
-        *value = value.max(loudest - RANGE_DB);
-    }
 }
 
 #[cfg(test)]

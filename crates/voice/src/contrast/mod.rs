@@ -5,8 +5,10 @@
 
 mod cpu;
 mod cuda;
+mod stream;
 mod workload;
 
-pub use cpu::{CONTRAST_BANDS, SpectralContrast};
+pub use cpu::{CONTRAST_BANDS, LoudestLevels, SpectralContrast};
 pub use cuda::contrast_on_cuda;
+pub use stream::ContrastStream;
 pub(crate) use workload::CONTRAST;

@@ -12,7 +12,8 @@ mod yin;
 
 pub use autocorrelation::CorrelationWindow;
 pub(crate) use autocorrelation::{
-    Autocorrelation, Placement, WarpMemory, WindowedFrames, first_centre, sample_before, summit,
+    ArrivingFrames, Autocorrelation, Placement, Stretch, WarpMemory, WindowedFrames, first_centre,
+    sample_before, summit,
 };
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
@@ -20,7 +21,9 @@ pub(crate) use hq::HQ;
 pub use hq::{HqPitch, HqTrack, hq_on_cuda};
 pub(crate) use path::parabola;
 pub(crate) use praat::PRAAT;
-pub use praat::{PraatPitch, PraatSettings, PraatTrack, PrecisePraat, praat_on_cuda};
+pub use praat::{
+    PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, praat_on_cuda,
+};
 pub(crate) use pyin::PYIN;
 pub use pyin::{
     CloseDecision, Decision, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, UndecidedFrame,

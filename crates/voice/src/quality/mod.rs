@@ -10,7 +10,7 @@ mod vibrato;
 
 pub use cepstral_prominence::{ProminenceSettings, Trend, cepstral_prominence};
 pub(crate) use formants::FORMANTS;
-pub use formants::{Formant, FormantSettings, FormantTracker};
+pub use formants::{Formant, FormantSettings, FormantStream, FormantTracker};
 pub use harmonicity::{Harmonicity, HarmonicitySettings};
 pub use perturbation::Perturbation;
 pub use pulses::find_pulses;

@@ -90,10 +90,10 @@ impl SpectralStatistics {
         }
     }
 
-    /// Adds the last frame of `other`.
-    pub(crate) fn append_last(&mut self, mut other: Self) {
+    /// Adds the frames of `other` from its frame `first` on.
+    pub(crate) fn append(&mut self, mut other: Self, first: usize) {
         for (row, from) in self.rows().into_iter().zip(other.rows()) {
-            row.extend(from.last());
+            row.extend(&from[first..]);
         }
     }
 

@@ -1,34 +1,39 @@
 //! Spectral statistics of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use warpsmith_lanes::Blocks;
-use warpsmith_signal::{FrameQueue, Framing, Result, SpectrumSettings};
+use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
 
 use super::cpu::{SpectralShape, SpectralStatistics};
 
 /// Spectral statistics of a stream.
 pub struct StatisticsStream {
+    /// From the second frame on it starts with the frame before, which the flux looks back to.
     queue: FrameQueue,
     shape: SpectralShape,
-    /// The frame before, which the flux looks back to.
-    before: Vec<f32>,
+    begun: bool,
 }
 
 impl StatisticsStream {
     /// A stream of statistics; the padding is zeros or none.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::with_blocks(settings, sample_rate, Blocks::Single)
+    }
+
+    /// The same stream for pieces of many frames, as a long file is read.
+    pub fn in_bulk(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::with_blocks(settings, sample_rate, Blocks::Wide)
+    }
+
+    fn with_blocks(settings: SpectrumSettings, sample_rate: u32, blocks: Blocks) -> Result<Self> {
         let queue = FrameQueue::new(settings.framing)?;
-        // Two frames end to end, the one before and this one.
         let inner = SpectrumSettings {
-            framing: Framing {
-                hop: settings.framing.length,
-                ..queue.inner_framing()
-            },
+            framing: queue.inner_framing(),
             ..settings
         };
         Ok(Self {
-            shape: SpectralShape::with_blocks(inner, sample_rate, Blocks::Single)?,
+            shape: SpectralShape::with_blocks(inner, sample_rate, blocks)?,
             queue,
-            before: Vec::new(),
+            begun: false,
         })
     }
 
@@ -45,13 +50,11 @@ impl StatisticsStream {
     }
 
     fn emit(&mut self, frames: usize, out: &mut SpectralStatistics) {
-        for _ in 0..frames {
-            let frame = self.queue.frames(1);
-            let length = frame.len();
-            self.before.extend_from_slice(frame);
-            out.append_last(self.shape.measure(&self.before));
-            self.before.drain(..self.before.len() - length);
-            self.queue.remove(1);
+        let known = usize::from(self.begun);
+        if frames > known {
+            out.append(self.shape.measure(self.queue.frames(frames)), known);
+            self.queue.remove(frames - 1);
+            self.begun = true;
         }
     }
 }

@@ -16,5 +16,5 @@ pub use silero::{
     NeuralSettings, NeuralStream, NeuralVad, SileroNetwork, neural_vad_on_cuda,
     speech_probabilities_on_cuda,
 };
-pub use statistical::{StatisticalSettings, StatisticalVad};
+pub use statistical::{StatisticalSettings, StatisticalStream, StatisticalVad};
 pub use webrtc::{FrameMillis, WebrtcMode, WebrtcStream, WebrtcVad};

@@ -5,14 +5,16 @@
 //! not less than a white noise `range_db` below the loud passages of the densest band, so that faint
 //! sounds of a quiet recording, chairs and clicks, are not speech. A frame is periodic where the top of
 //! the normalised autocorrelation below 2 kHz is 2.5 times as high as in the recording's less periodic
-//! frames, within bounds. This looks at the whole signal; streams use [`super::energy::EnergyVad`] or [`super::webrtc::WebrtcVad`].
+//! frames, within bounds. This looks at the whole signal, or twice at a
+//! long one, which [`StatisticalStream`] keeps as 12 powers to 10 ms; what is still arriving is for
+//! [`super::energy::EnergyVad`] or [`super::webrtc::WebrtcVad`].
 
-use warpsmith_signal::{Quality, Resampler, Result};
+use warpsmith_signal::{Quality, ResampleStream, Resampler, Result};
 
-use super::periodicity::Periodicity;
+use super::periodicity::{ArrivingTops, Periodicity};
 use super::segments::Bridging;
 use crate::mel::MelFeature;
-use crate::mel::{Compression, FeatureSettings};
+use crate::mel::{Compression, FeatureSettings, Layout, MelStream};
 use crate::mel::{MelNorm, MelScale, MelSettings, MelSlope};
 use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::PitchRange;
@@ -64,37 +66,42 @@ impl Default for StatisticalSettings {
     }
 }
 
+/// The powers of the bands, `[frame, band]`.
+fn bands(sample_rate: u32) -> FeatureSettings {
+    let sizes = Sizes {
+        filters: BANDS,
+        ..Sizes::for_speech(sample_rate)
+    };
+    FeatureSettings {
+        compression: Compression::None,
+        layout: Layout::FramesFirst,
+        mel: MelSettings {
+            filters: BANDS,
+            low_hz: 100.0f64.min(f64::from(sample_rate) / 8.0),
+            high_hz: Some(4000.0f64.min(f64::from(sample_rate) / 2.0)),
+            scale: MelScale::Htk,
+            norm: MelNorm::Peak,
+            slope: MelSlope::Hertz,
+        },
+        ..Preset::Librosa.feature(sample_rate, sizes, Stage::Mel)
+    }
+}
+
 /// A planned detector; frames are 10 ms apart.
 pub struct StatisticalVad {
-    settings: StatisticalSettings,
     bands: MelFeature,
     narrow: Resampler,
     periodicity: Periodicity,
+    judge: Judge,
 }
 
 impl StatisticalVad {
     /// A detector for signals at `sample_rate`.
     pub fn new(sample_rate: u32, settings: StatisticalSettings) -> Result<Self> {
-        let sizes = Sizes {
-            filters: BANDS,
-            ..Sizes::for_speech(sample_rate)
-        };
-        let base = Preset::Librosa.feature(sample_rate, sizes, Stage::Mel);
-        let feature = FeatureSettings {
-            compression: Compression::None,
-            mel: MelSettings {
-                filters: BANDS,
-                low_hz: 100.0f64.min(f64::from(sample_rate) / 8.0),
-                high_hz: Some(4000.0f64.min(f64::from(sample_rate) / 2.0)),
-                scale: MelScale::Htk,
-                norm: MelNorm::Peak,
-                slope: MelSlope::Hertz,
-            },
-            ..base
-        };
+        let bands = MelFeature::new(bands(sample_rate))?;
         Ok(Self {
-            settings,
-            bands: MelFeature::new(feature)?,
+            judge: Judge::new(settings, &bands),
+            bands,
             narrow: Resampler::new(sample_rate, PERIODICITY_HZ, Quality::Fast)?,
             periodicity: Periodicity::new(PERIODICITY_HZ, PERIODICITY_HOP, VOICES)?,
         })
@@ -102,21 +109,97 @@ impl StatisticalVad {
 
     /// The mean log likelihood ratio of each frame; 0 throughout for silence.
     pub fn ratios(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
-        let (_, frames) = self.bands.shape(signal.len());
+        Ok(self.judge.ratios(&self.bands.compute(signal)?))
+    }
+
+    /// One decision to a 10 ms frame.
+    pub fn decide(&mut self, signal: &[f32]) -> Result<Vec<bool>> {
         let powers = self.bands.compute(signal)?;
-        let mut ratios = vec![0.0f32; frames];
-        let noises = self.noises(&powers, frames);
-        // A band waits for its own last frame; all bands of a frame wait side by side.
-        let mut bands: Vec<(&[f32], f32, f32)> = powers
-            .chunks_exact(frames.max(1))
-            .zip(noises)
-            .map(|(power, noise)| (power, noise, 0.0))
+        let tops = self.periodicity.of(&self.narrow.process(signal));
+        Ok(self.judge.decide(&powers, &tops))
+    }
+}
+
+/// The same detector for a signal that is heard piece by piece, of a length that is known.
+pub struct StatisticalStream {
+    bands: MelStream,
+    powers: Vec<f32>,
+    narrow: ResampleStream,
+    narrowed: Vec<f32>,
+    tops: ArrivingTops,
+    judge: Judge,
+}
+
+impl StatisticalStream {
+    /// A detector for a signal of so many samples, none of which was heard.
+    pub fn new(sample_rate: u32, settings: StatisticalSettings, samples: usize) -> Result<Self> {
+        let vad = StatisticalVad::new(sample_rate, settings)?;
+        Ok(Self {
+            bands: MelStream::in_bulk(bands(sample_rate))?,
+            powers: Vec::new(),
+            tops: ArrivingTops::new(vad.periodicity, vad.narrow.output_length(samples)),
+            narrow: ResampleStream::new(vad.narrow),
+            narrowed: Vec::new(),
+            judge: vad.judge,
+        })
+    }
+
+    /// Takes the next samples.
+    pub fn process(&mut self, piece: &[f32]) -> Result<()> {
+        self.narrow.process(piece, &mut self.narrowed);
+        self.tops.push(&self.narrowed);
+        self.narrowed.clear();
+        self.bands.process(piece, &mut self.powers)
+    }
+
+    /// One decision to a 10 ms frame, with the bits of [`StatisticalVad::decide`].
+    pub fn finish(mut self) -> Result<Vec<bool>> {
+        self.narrow.finish(&mut self.narrowed);
+        self.tops.push(&self.narrowed);
+        self.bands.finish(&mut self.powers)?;
+        Ok(self.judge.decide(&self.powers, &self.tops.finish()))
+    }
+}
+
+/// What decides when all is heard.
+struct Judge {
+    settings: StatisticalSettings,
+    /// What a white noise of density 1 has in each band.
+    widths: Vec<f32>,
+}
+
+impl Judge {
+    fn new(settings: StatisticalSettings, bands: &MelFeature) -> Self {
+        let filters = bands.bank().filters().iter();
+        Self {
+            settings,
+            widths: filters
+                .map(|filter| filter.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE))
+                .collect(),
+        }
+    }
+
+    fn decide(&self, powers: &[f32], tops: &(usize, Vec<f32>)) -> Vec<bool> {
+        let ratios = self.ratios(powers);
+        let periodic = periodic(tops, ratios.len());
+        let raw: Vec<bool> = ratios
+            .iter()
+            .zip(periodic)
+            .map(|(ratio, periodic)| *ratio > self.settings.threshold && periodic)
             .collect();
-        for (frame, ratio) in ratios.iter_mut().enumerate() {
+        self.settings.bridging.apply(&raw)
+    }
+
+    /// Of powers, `[frame, band]`.
+    fn ratios(&self, powers: &[f32]) -> Vec<f32> {
+        let (frames, _) = powers.as_chunks::<BANDS>();
+        let noises = self.noises(frames);
+        let mut kept = [0.0f32; BANDS];
+        let ratio = |frame: &[f32; BANDS]| {
             // The logarithm of a product is the sum of the logarithms, and one of them is enough.
             let (mut sum, mut product, mut logarithm) = (0.0f32, 1.0f64, 0.0f64);
-            for (power, noise, kept) in &mut bands {
-                let posterior = power[frame].max(FLOOR) / *noise;
+            for ((power, noise), kept) in frame.iter().zip(&noises).zip(&mut kept) {
+                let posterior = power.max(FLOOR) / *noise;
                 let prior = MEMORY * *kept + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
                 let gain = prior / (1.0 + prior);
                 *kept = gain * gain * posterior;
@@ -127,72 +210,54 @@ impl StatisticalVad {
                 }
             }
             logarithm += product.ln();
-            *ratio = (sum - logarithm as f32) / BANDS as f32;
-        }
-        Ok(ratios)
-    }
-
-    /// One decision to a 10 ms frame.
-    pub fn decide(&mut self, signal: &[f32]) -> Result<Vec<bool>> {
-        let ratios = self.ratios(signal)?;
-        let periodic = self.periodic(signal, ratios.len());
-        let raw: Vec<bool> = ratios
-            .iter()
-            .zip(periodic)
-            .map(|(ratio, periodic)| *ratio > self.settings.threshold && periodic)
-            .collect();
-        Ok(self.settings.bridging.apply(&raw))
-    }
-
-    /// Whether each of the first 10 ms frames is periodic; all are where the signal is too short to
-    /// tell.
-    fn periodic(&mut self, signal: &[f32], frames: usize) -> Vec<bool> {
-        let (first, tops) = self.periodicity.of(&self.narrow.process(signal));
-        if tops.is_empty() {
-            return vec![true; frames];
-        }
-        let place = ((tops.len() - 1) as f64 * BACKGROUND) as usize;
-        let background = ranked(&mut tops.clone(), place);
-        let bound = (FACTOR * background).clamp(BOUNDS.0, BOUNDS.1);
-        // Frames whose window would leave the signal are like their nearest neighbour.
-        (0..frames)
-            .map(|frame| {
-                let near = (frame / 2).saturating_sub(first).min(tops.len() - 1);
-                tops[near] > bound
-            })
-            .collect()
+            (sum - logarithm as f32) / BANDS as f32
+        };
+        frames.iter().map(ratio).collect()
     }
 
     /// The noise power of each band.
-    fn noises(&self, powers: &[f32], frames: usize) -> Vec<f32> {
-        // What a white noise of density 1 has in a band.
-        let widths = self.bands.bank().filters().iter();
-        let widths: Vec<f32> = widths
-            .map(|filter| filter.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE))
-            .collect();
-        let levels: Vec<(f32, f32)> = powers
-            .chunks_exact(frames.max(1))
-            .map(quiet_and_loud)
+    fn noises(&self, frames: &[[f32; BANDS]]) -> Vec<f32> {
+        if frames.is_empty() {
+            return Vec::new();
+        }
+        let levels: Vec<(f32, f32)> = (0..BANDS)
+            .map(|band| quiet_and_loud(frames.iter().map(|frame| frame[band])))
             .collect();
         let density = levels
             .iter()
-            .zip(&widths)
+            .zip(&self.widths)
             .map(|((_, loud), width)| loud / width)
             .fold(0.0, f32::max);
         let white = density * 10f32.powf(-self.settings.range_db / 10.0);
         levels
             .iter()
-            .zip(&widths)
+            .zip(&self.widths)
             .map(|((quiet, _), width)| quiet.max(white * width).max(FLOOR))
             .collect()
     }
 }
 
+/// Whether each of the first 10 ms frames is periodic; all are where the signal is too short to tell.
+fn periodic((first, tops): &(usize, Vec<f32>), frames: usize) -> Vec<bool> {
+    if tops.is_empty() {
+        return vec![true; frames];
+    }
+    let place = ((tops.len() - 1) as f64 * BACKGROUND) as usize;
+    let background = ranked(&mut tops.clone(), place);
+    let bound = (FACTOR * background).clamp(BOUNDS.0, BOUNDS.1);
+    // Frames whose window would leave the signal are like their nearest neighbour.
+    (0..frames)
+        .map(|frame| {
+            let near = (frame / 2).saturating_sub(*first).min(tops.len() - 1);
+            tops[near] > bound
+        })
+        .collect()
+}
+
 /// The tenth and the ninety-fifth percentile of a band's smoothed power.
-fn quiet_and_loud(power: &[f32]) -> (f32, f32) {
+fn quiet_and_loud(power: impl Iterator<Item = f32>) -> (f32, f32) {
     let mut state = 0.0f32;
     let mut smoothed: Vec<f32> = power
-        .iter()
         .map(|power| {
             state = 0.8 * state + 0.2 * power.max(FLOOR);
             state
@@ -255,6 +320,38 @@ mod tests {
         assert!(decisions[605..795].iter().all(|speech| *speech));
         assert!(decisions[..560].iter().all(|speech| !speech));
         assert!(decisions[840..].iter().all(|speech| !speech));
+    }
+
+    #[test]
+    fn pieces_are_decided_as_the_whole() {
+        for rate in [8_000, 22_050] {
+            let seconds = |n: usize| n as f32 / rate as f32;
+            let signal: Vec<f32> = (0..12 * rate as usize + 1)
+                .map(|n| {
+                    let noise = ((n as u32).wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0;
+                    let phase = std::f32::consts::TAU * 130.0 * seconds(n);
+                    let voice: f32 = (1..9).map(|k| (k as f32 * phase).sin() / k as f32).sum();
+                    let on = (5.0..7.0).contains(&seconds(n));
+                    0.01 * (noise - 0.5) + if on { 0.2 * voice } else { 0.0 }
+                })
+                .collect();
+            for length in [0, 1, 300, 5_000, signal.len()] {
+                let part = &signal[..length];
+                let settings = StatisticalSettings::default();
+                let whole = StatisticalVad::new(rate, settings).unwrap().decide(part);
+                let whole = whole.unwrap();
+                for piece in [777, 65_536] {
+                    let mut stream = StatisticalStream::new(rate, settings, length).unwrap();
+                    for piece in part.chunks(piece) {
+                        stream.process(piece).unwrap();
+                    }
+                    assert_eq!(stream.finish().unwrap(), whole, "{rate} {length} {piece}");
+                }
+                if length == signal.len() {
+                    assert!(whole[600] && !whole[100] && !whole[1100]);
+                }
+            }
+        }
     }
 
     #[test]

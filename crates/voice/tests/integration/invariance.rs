@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 use warpsmith_voice::{
-    Chroma, ChromaStream, FeatureSettings, FrameMillis, Framing, Layout, LevelStream, Levels,
-    MelFeature, MelStream, OnsetDetector, OnsetStream, PITCH_CLASSES, Padding, PitchRange, Preset,
-    Pyin, PyinSettings, PyinStream, PyinTrack, Sizes, SpectralShape, SpectralStatistics, Stage,
-    StatisticsStream, Stft, StftStream, WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
+    CONTRAST_BANDS, Chroma, ChromaStream, ContrastStream, FeatureSettings, FrameMillis, Framing,
+    Layout, LevelStream, Levels, LoudestLevels, MelFeature, MelStream, OnsetDetector, OnsetStream,
+    PITCH_CLASSES, Padding, PitchRange, Preset, Pyin, PyinSettings, PyinStream, PyinTrack, Sizes,
+    SpectralContrast, SpectralShape, SpectralStatistics, Stage, StatisticsStream, Stft, StftStream,
+    WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
 };
 
 fn signal(samples: usize, seed: u32) -> Vec<f32> {
@@ -125,15 +126,21 @@ proptest! {
         let length = [FrameMillis::Ten, FrameMillis::Twenty, FrameMillis::Thirty][blocks];
         let mut spectra = StftStream::new(spectrum).unwrap();
         let mut shapes = StatisticsStream::new(spectrum, 16_000).unwrap();
+        let mut bulk = StatisticsStream::in_bulk(spectrum, 16_000).unwrap();
+        let mut look = ContrastStream::new(spectrum, 16_000).unwrap();
+        let mut loudest = LoudestLevels::default();
         let mut levels = LevelStream::new(spectrum.framing).unwrap();
         let mut vad = WebrtcStream::new(16_000, WebrtcMode::Quality, length).unwrap();
         let (mut bins, mut shape) = (Vec::new(), SpectralStatistics::default());
         let (mut level, mut speech) = (Levels::default(), Vec::new());
+        let mut bulk_shape = SpectralStatistics::default();
         let mut at = 0;
         for length in chunks.iter().cycle() {
             let end = (at + length).min(samples);
             spectra.process(&signal[at..end], &mut bins).unwrap();
             shapes.process(&signal[at..end], &mut shape);
+            bulk.process(&signal[at..end], &mut bulk_shape);
+            look.look(&signal[at..end], &mut loudest).unwrap();
             levels.process(&signal[at..end], &mut level);
             vad.process(&integers[at..end], &mut speech).unwrap();
             at = end;
@@ -143,6 +150,8 @@ proptest! {
         }
         spectra.finish(&mut bins).unwrap();
         shapes.finish(&mut shape);
+        bulk.finish(&mut bulk_shape);
+        look.finish_look(&mut loudest).unwrap();
         levels.finish(&mut level);
         let mut stft = Stft::new(spectrum).unwrap();
         let (rows, frames) = stft.shape(samples);
@@ -154,7 +163,20 @@ proptest! {
             prop_assert_eq!(bin.map(f32::to_bits), same.map(f32::to_bits));
         }
         let measured = SpectralShape::new(spectrum, 16_000).unwrap().measure(&signal);
-        prop_assert_eq!(shape, measured);
+        prop_assert_eq!(&shape, &measured);
+        prop_assert_eq!(bulk_shape, measured);
+        let mut contrast = ContrastStream::new(spectrum, 16_000).unwrap();
+        let mut bands = Vec::new();
+        for piece in signal.chunks(chunks[0]) {
+            contrast.process(piece, loudest, &mut bands).unwrap();
+        }
+        contrast.finish(loudest, &mut bands).unwrap();
+        let whole = SpectralContrast::new(spectrum, 16_000).unwrap().compute(&signal).unwrap();
+        prop_assert_eq!(bands.len(), whole.len());
+        for (place, band) in bands.iter().enumerate() {
+            let same = whole[place % CONTRAST_BANDS * frames + place / CONTRAST_BANDS];
+            prop_assert_eq!(band.to_bits(), same.to_bits());
+        }
         prop_assert_eq!(level, Levels::measure(&signal, spectrum.framing).unwrap());
         let mut detector = WebrtcVad::new(16_000, WebrtcMode::Quality).unwrap();
         let frame = 160 * (blocks + 1);
@@ -187,6 +209,8 @@ proptest! {
         let mut chroma = ChromaStream::new(spectrum, 16_000).unwrap();
         let mut onset = OnsetStream::new(16_000, 512, 160).unwrap();
         let mut pyin = PyinStream::new(16_000, FRAMING, range, settings).unwrap();
+        let mut bulk = PyinStream::in_bulk(16_000, FRAMING, range, settings).unwrap();
+        let mut bulk_track = PyinTrack::default();
         let (mut classes, mut strength, mut track) =
             (Vec::new(), Vec::new(), PyinTrack::default());
         let mut rest = &signal[..];
@@ -195,6 +219,7 @@ proptest! {
             chroma.process(chunk, &mut classes).unwrap();
             onset.process(chunk, &mut strength).unwrap();
             pyin.process(chunk, &mut track);
+            bulk.process(chunk, &mut bulk_track);
             rest = after;
             if rest.is_empty() {
                 break;
@@ -203,6 +228,8 @@ proptest! {
         chroma.finish(&mut classes).unwrap();
         onset.finish(&mut strength).unwrap();
         pyin.finish(&mut track);
+        bulk.finish(&mut bulk_track);
+        prop_assert_eq!(&bulk_track, &track);
         let whole = Chroma::new(spectrum, 16_000).unwrap().compute(&signal).unwrap();
         let frames = whole.len() / PITCH_CLASSES;
         prop_assert_eq!(classes.len(), frames);

@@ -1,8 +1,11 @@
 //! Normalised autocorrelations of frames on the CPU: the specification.
 
+use std::ops::Range;
+
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
 use warpsmith_signal::{RealBlock, Result, SignalError, smooth_length_at_least, transpose_into};
 
+use super::stretch::Stretch;
 use crate::pitch::range::PitchRange;
 
 /// The window over a frame.
@@ -253,17 +256,27 @@ impl Autocorrelation {
     }
 
     /// Shows every frame of `signal` to `see`, in order.
-    pub(crate) fn each(&mut self, signal: &[f32], mut see: impl FnMut(usize, Frame<'_>)) {
+    pub(crate) fn each(&mut self, signal: &[f32], see: impl FnMut(usize, Frame<'_>)) {
         let frames = self.placement.frames(signal.len());
+        self.each_of(Stretch::all(signal), 0..frames, see);
+    }
+
+    /// Shows these frames, which lie in the stretch, to `see`, in order.
+    pub(crate) fn each_of(
+        &mut self,
+        stretch: Stretch<'_>,
+        frames: Range<usize>,
+        mut see: impl FnMut(usize, Frame<'_>),
+    ) {
         let width = self.engine.width();
         let reach = self.reach();
         self.columns.resize(width * reach, 0.0);
         self.peaks.resize(width, 0.0);
-        for first in (0..frames).step_by(width) {
+        for first in frames.clone().step_by(width) {
             let columns = Wanted::Columns(&mut self.columns);
             self.engine
-                .block(signal, first, frames, columns, &mut self.peaks);
-            for lane in 0..width.min(frames - first) {
+                .block(stretch, first, frames.end, columns, &mut self.peaks);
+            for lane in 0..width.min(frames.end - first) {
                 see(
                     first + lane,
                     Frame {
@@ -275,23 +288,25 @@ impl Autocorrelation {
         }
     }
 
-    /// The highest value of every frame of `signal` among the lags from `lags.0` to before `lags.1`, not below
-    /// 0, and 0 for a frame whose middle is constant.
-    pub(crate) fn tops(&mut self, signal: &[f32], lags: (usize, usize)) -> Vec<f32> {
-        let frames = self.placement.frames(signal.len());
+    /// Of each of these frames, which lie in the stretch, the highest value among the lags from `lags.0` to
+    /// before `lags.1`, not below 0, and 0 for a frame whose middle is constant; appended to `out`.
+    pub(crate) fn tops(
+        &mut self,
+        stretch: Stretch<'_>,
+        frames: Range<usize>,
+        lags: (usize, usize),
+        out: &mut Vec<f32>,
+    ) {
         let width = self.engine.width();
         self.peaks.resize(width, 0.0);
-        let mut tops = vec![0.0; frames.next_multiple_of(width)];
-        for (block, tops) in tops.chunks_exact_mut(width).enumerate() {
-            let wanted = Wanted::Tops(lags, tops);
+        let mut tops = [0.0; 16];
+        for first in frames.clone().step_by(width) {
+            let wanted = Wanted::Tops(lags, &mut tops[..width]);
             self.engine
-                .block(signal, block * width, frames, wanted, &mut self.peaks);
-            for (top, peak) in tops.iter_mut().zip(&self.peaks) {
-                *top = if *peak > 0.0 { *top } else { 0.0 };
-            }
+                .block(stretch, first, frames.end, wanted, &mut self.peaks);
+            let found = tops.iter().zip(&self.peaks).take(frames.end - first);
+            out.extend(found.map(|(top, peak)| if *peak > 0.0 { *top } else { 0.0 }));
         }
-        tops.truncate(frames);
-        tops
     }
 }
 
@@ -307,7 +322,7 @@ trait CorrelationEngine: Send {
     fn width(&self) -> usize;
     fn block(
         &mut self,
-        signal: &[f32],
+        stretch: Stretch<'_>,
         first: usize,
         frames: usize,
         wanted: Wanted<'_>,
@@ -346,7 +361,7 @@ impl<V: Lanes> Engine<V> {
     #[inline(always)]
     fn correlate(
         &mut self,
-        signal: &[f32],
+        stretch: Stretch<'_>,
         first: usize,
         frames: usize,
         wanted: Wanted<'_>,
@@ -358,12 +373,11 @@ impl<V: Lanes> Engine<V> {
         let places = starts.iter_mut().zip(peaks.iter_mut()).zip(&mut self.means);
         for (lane, ((start, peak), mean)) in places.enumerate() {
             let frame = (first + lane).min(frames - 1);
-            *start = self.placement.start(frame, signal.len());
+            *start = self.placement.start(frame, stretch.length());
             let centre = *start + half;
-            let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
+            let near = stretch.around(centre, period, period);
             *mean = (sum(near) / near.len() as f64) as f32;
-            let middle = &signal
-                [centre.saturating_sub(period / 2)..(centre + period / 2 + 1).min(signal.len())];
+            let middle = stretch.around(centre, period / 2, period / 2 + 1);
             *peak = largest_distance(middle, *mean);
         }
         let mean = V::load(&{
@@ -372,7 +386,7 @@ impl<V: Lanes> Engine<V> {
             lanes
         });
         let (inside, beyond) = self.transform.samples_mut().split_at_mut(2 * half);
-        bring_side_by_side(signal, &starts[..V::WIDTH], self.placement.hop, inside);
+        bring_side_by_side(stretch, &starts[..V::WIDTH], self.placement.hop, inside);
         for (slot, weight) in inside.iter_mut().zip(&self.window) {
             *slot = slot.sub(mean).mul(V::splat(*weight));
         }
@@ -449,20 +463,22 @@ fn largest_distance(samples: &[f32], mean: f32) -> f32 {
 
 /// The samples from each of `starts` on, a frame to a lane.
 #[inline(always)]
-fn bring_side_by_side<V: Lanes>(signal: &[f32], starts: &[usize], hop: usize, out: &mut [V]) {
+fn bring_side_by_side<V: Lanes>(stretch: Stretch<'_>, starts: &[usize], hop: usize, out: &mut [V]) {
     let rows = out.len();
     let is_even = starts.windows(2).all(|pair| pair[0] + hop == pair[1]);
     let mut done = 0;
     if is_even && const { V::WIDTH >= 8 } {
         done = rows / 8 * 8;
-        let from = &signal[starts[0]..starts[V::WIDTH - 1] + rows];
+        let from = stretch.part(starts[0], starts[V::WIDTH - 1] + rows);
         let eights = V::floats_mut(&mut out[..done]);
         transpose_into::<V::Points>(from, hop, (done, V::WIDTH), eights, V::WIDTH);
     }
     let mut lanes = [0.0f32; 16];
+    let frames = |lane: usize| stretch.part(starts[lane], starts[lane] + rows);
+    let frames: [&[f32]; 16] = std::array::from_fn(|lane| frames(lane.min(V::WIDTH - 1)));
     for (n, slot) in out.iter_mut().enumerate().skip(done) {
-        for (value, start) in lanes[..V::WIDTH].iter_mut().zip(starts) {
-            *value = signal[start + n];
+        for (value, frame) in lanes[..V::WIDTH].iter_mut().zip(frames) {
+            *value = frame[n];
         }
         *slot = V::load(&lanes);
     }
@@ -475,14 +491,14 @@ impl<V: Lanes> CorrelationEngine for Engine<V> {
 
     fn block(
         &mut self,
-        signal: &[f32],
+        stretch: Stretch<'_>,
         first: usize,
         frames: usize,
         wanted: Wanted<'_>,
         peaks: &mut [f32],
     ) {
         vectorize_method!(V: self => Engine::correlate(
-            signal: &'a [f32],
+            stretch: Stretch<'a>,
             first: usize,
             frames: usize,
             wanted: Wanted<'a>,

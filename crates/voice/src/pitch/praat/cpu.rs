@@ -1,8 +1,11 @@
 //! Praat's pitch on the CPU: the specification.
 
+use std::ops::Range;
+
 use warpsmith_signal::Result;
 
-use crate::pitch::autocorrelation::{Autocorrelation, CorrelationWindow, Placement};
+use super::stream::{Candidates, PraatLook, PraatStream};
+use crate::pitch::autocorrelation::{Autocorrelation, CorrelationWindow, Placement, Stretch};
 use crate::pitch::path::{Candidate, PathCosts, maxima};
 use crate::pitch::range::PitchRange;
 
@@ -87,6 +90,14 @@ pub struct PraatTrack {
 }
 
 impl PraatTrack {
+    /// Adds the pitch of a frame.
+    pub(super) fn append(&mut self, chosen: Candidate) {
+        let voiced = chosen.frequency > 0.0;
+        let (frequency, strength) = (chosen.frequency as f32, chosen.strength as f32);
+        self.frequency.push(if voiced { frequency } else { 0.0 });
+        self.strength.push(if voiced { strength } else { 0.0 });
+    }
+
     /// Harmonics-to-noise ratio of each frame, dB; −200 in unvoiced frames.
     pub fn harmonicity_db(&self) -> Vec<f32> {
         self.strength
@@ -133,14 +144,37 @@ impl PraatPitch {
 
     /// The track of `signal`; empty where it is shorter than a window.
     pub fn track(&mut self, signal: &[f32]) -> PraatTrack {
-        let mean = signal.iter().map(|x| f64::from(*x)).sum::<f64>() / signal.len().max(1) as f64;
-        let loudest = signal
-            .iter()
-            .fold(0.0f64, |peak, x| peak.max((f64::from(*x) - mean).abs()));
-        let frames = self.placement.frames(signal.len());
-        let mut candidates: Vec<Vec<Candidate>> = Vec::with_capacity(frames);
+        let frames = 0..self.placement.frames(signal.len());
+        let loudest = PraatLook::of(signal).loudest();
+        let candidates = self.candidates(Stretch::all(signal), frames, loudest);
+        let path = self.costs().best_path(&candidates);
+        chosen(&candidates, &path, self.placement, signal.len())
+    }
+
+    /// A second look at a signal, piece by piece.
+    pub fn second_look(self, look: PraatLook) -> PraatStream {
+        PraatStream::new(Box::new(self), look)
+    }
+}
+
+impl Candidates for PraatPitch {
+    fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    fn costs(&self) -> PathCosts {
+        self.settings.costs(self.placement, self.range)
+    }
+
+    fn candidates(
+        &mut self,
+        stretch: Stretch<'_>,
+        frames: Range<usize>,
+        loudest: f64,
+    ) -> Vec<Vec<Candidate>> {
+        let mut candidates = Vec::with_capacity(frames.len());
         let (placement, range, settings) = (self.placement, self.range, self.settings);
-        self.correlation.each(signal, |_, frame| {
+        self.correlation.each_of(stretch, frames, |_, frame| {
             let intensity = (f64::from(frame.peak) / loudest.max(f64::MIN_POSITIVE)).min(1.0);
             let least = 0.5 * settings.voicing;
             let count = settings.candidates.saturating_sub(1);
@@ -156,8 +190,7 @@ impl PraatPitch {
             found.insert(0, Candidate::unvoiced(settings.voicing + loud.max(0.0)));
             candidates.push(found);
         });
-        let path = settings.costs(placement, range).best_path(&candidates);
-        chosen(&candidates, &path, self.placement, signal.len())
+        candidates
     }
 }
 
@@ -168,24 +201,15 @@ pub(super) fn chosen(
     placement: Placement,
     samples: usize,
 ) -> PraatTrack {
-    let chosen: Vec<Candidate> = path
-        .iter()
-        .zip(candidates)
-        .map(|(index, candidates)| candidates[*index])
-        .collect();
-    let voiced = |value: f64, candidate: &Candidate| {
-        if candidate.frequency > 0.0 {
-            value as f32
-        } else {
-            0.0
-        }
-    };
-    PraatTrack {
+    let mut track = PraatTrack {
         step: placement.step(),
-        seconds: placement.times(chosen.len(), samples),
-        frequency: chosen.iter().map(|c| voiced(c.frequency, c)).collect(),
-        strength: chosen.iter().map(|c| voiced(c.strength, c)).collect(),
+        seconds: placement.times(path.len(), samples),
+        ..PraatTrack::default()
+    };
+    for (index, candidates) in path.iter().zip(candidates) {
+        track.append(candidates[*index]);
     }
+    track
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod cuda;
 mod levels_cuda;
 mod path_cuda;
 mod precise;
+mod stream;
 mod workload;
 
 pub use cpu::{PraatPitch, PraatSettings, PraatTrack};
@@ -13,4 +14,5 @@ pub use cuda::praat_on_cuda;
 pub(crate) use levels_cuda::CudaLevels;
 pub(crate) use path_cuda::{CudaPraatPath, Found, PathTable};
 pub use precise::PrecisePraat;
+pub use stream::{PraatLook, PraatStream};
 pub(crate) use workload::PRAAT;

@@ -1,11 +1,14 @@
 //! Praat's pitch in double precision, its frames at any distance: for measures that go on from the track,
 //! such as jitter, where a frame that is voiced or not decides. Slower than [`PraatPitch`](super::PraatPitch).
 
+use std::ops::Range;
+
 use warpsmith_signal::{PreciseTransform, Result};
 
 use super::cpu::{PraatSettings, PraatTrack, chosen};
-use crate::pitch::autocorrelation::{CorrelationWindow, Placement, summit};
-use crate::pitch::path::{Candidate, candidate, tops};
+use super::stream::{Candidates, PraatLook, PraatStream};
+use crate::pitch::autocorrelation::{CorrelationWindow, Placement, Stretch, summit};
+use crate::pitch::path::{Candidate, PathCosts, candidate, tops};
 use crate::pitch::range::PitchRange;
 
 /// Samples on either side that a top is interpolated with, and for next to perfect periodicity.
@@ -44,13 +47,10 @@ impl PrecisePraat {
 
     /// The track of `signal`; empty where it is shorter than a window.
     pub fn track(&self, signal: &[f32]) -> PraatTrack {
-        let mean = signal.iter().map(|x| f64::from(*x)).sum::<f64>() / signal.len().max(1) as f64;
-        let loudest = signal
-            .iter()
-            .fold(0.0f64, |peak, x| peak.max((f64::from(*x) - mean).abs()));
+        let loudest = PraatLook::of(signal).loudest();
         let frames = self.placement.frames(signal.len());
         let candidates: Vec<Vec<Candidate>> = (0..frames)
-            .map(|frame| self.candidates(signal, frame, loudest))
+            .map(|frame| self.of_frame(Stretch::all(signal), frame, loudest))
             .collect();
         let path = self.settings.costs(self.placement, self.range);
         chosen(
@@ -61,14 +61,19 @@ impl PrecisePraat {
         )
     }
 
-    fn candidates(&self, signal: &[f32], frame: usize, loudest: f64) -> Vec<Candidate> {
+    /// A second look at a signal, piece by piece.
+    pub fn second_look(self, look: PraatLook) -> PraatStream {
+        PraatStream::new(Box::new(self), look)
+    }
+
+    fn of_frame(&self, stretch: Stretch<'_>, frame: usize, loudest: f64) -> Vec<Candidate> {
         let Placement { half, period, .. } = self.placement;
-        let start = self.placement.start(frame, signal.len());
-        let centre = start + half;
-        let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
+        let start = self.placement.start(frame, stretch.length());
+        let near = stretch.around(start + half, period, period);
         let mean = near.iter().map(|x| f64::from(*x)).sum::<f64>() / near.len() as f64;
         let mut values = vec![0.0; self.transform.length()];
-        let windowed = signal[start..].iter().zip(&self.window);
+        let window = stretch.part(start, start + 2 * half);
+        let windowed = window.iter().zip(&self.window);
         for (slot, (x, weight)) in values.iter_mut().zip(windowed) {
             *slot = (f64::from(*x) - mean) * weight;
         }
@@ -111,6 +116,27 @@ impl PrecisePraat {
             ));
         }
         found
+    }
+}
+
+impl Candidates for PrecisePraat {
+    fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    fn costs(&self) -> PathCosts {
+        self.settings.costs(self.placement, self.range)
+    }
+
+    fn candidates(
+        &mut self,
+        stretch: Stretch<'_>,
+        frames: Range<usize>,
+        loudest: f64,
+    ) -> Vec<Vec<Candidate>> {
+        frames
+            .map(|frame| self.of_frame(stretch, frame, loudest))
+            .collect()
     }
 }
 

@@ -52,6 +52,12 @@ pub struct PyinTrack {
 }
 
 impl PyinTrack {
+    /// Frequencies of the voiced frames.
+    pub fn voiced_hertz(&self) -> impl Iterator<Item = f32> {
+        let frames = self.frequency.iter().zip(&self.voiced);
+        frames.filter_map(|(hertz, voiced)| voiced.then_some(*hertz))
+    }
+
     /// Makes the frames from `first` on unvoiced.
     pub(super) fn silence(&mut self, first: usize) {
         self.voiced[first..].fill(false);

@@ -37,9 +37,29 @@ impl PyinStream {
         range: PitchRange,
         settings: PyinSettings,
     ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, settings, Blocks::Single)
+    }
+
+    /// The same stream for pieces of many frames, as a long file is read: the same bits, more of them at a time.
+    pub fn in_bulk(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+    ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, settings, Blocks::Wide)
+    }
+
+    fn with_blocks(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let queue = FrameQueue::new(framing)?;
         let inner = queue.inner_framing();
-        let pyin = Pyin::with_blocks(sample_rate, inner, range, settings, Blocks::Single)?;
+        let pyin = Pyin::with_blocks(sample_rate, inner, range, settings, blocks)?;
         Ok(Self {
             lattice: pyin.lattice(LONGEST + 2 * EVERY),
             queue,
@@ -74,13 +94,15 @@ impl PyinStream {
         self.probability.len()
     }
 
-    fn take(&mut self, frames: usize, out: &mut PyinTrack) {
-        for _ in 0..frames {
-            let frame = self.queue.frames(1);
+    fn take(&mut self, mut frames: usize, out: &mut PyinTrack) {
+        while frames > 0 {
+            let together = frames.min(EVERY - self.taken % EVERY);
+            let samples = self.queue.frames(together);
             self.pyin
-                .observe(frame, 1, &mut self.lattice, &mut self.probability);
-            self.queue.remove(1);
-            self.taken += 1;
+                .observe(samples, together, &mut self.lattice, &mut self.probability);
+            self.queue.remove(together);
+            self.taken += together;
+            frames -= together;
             if self.taken.is_multiple_of(EVERY) {
                 let path = self.lattice.settle(LONGEST);
                 self.emit(&path, out);

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use warpsmith_lanes::{Task, with_widest};
 use warpsmith_signal::{Resampler, Result, SignalError};
 
-use super::linear_prediction::{burg, roots};
+use super::stream::FormantStream;
 
 /// A resonance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -56,8 +55,9 @@ const MOST_FORMANTS: usize = 100;
 const LONGEST_WINDOW: f64 = 10.0;
 
 /// A planned tracker.
+#[derive(Clone)]
 pub struct FormantTracker {
-    settings: FormantSettings,
+    pub(super) settings: FormantSettings,
     resampler: Resampler,
     source_rate: f64,
     rate: f64,
@@ -117,33 +117,15 @@ impl FormantTracker {
     /// The formants of each frame, lowest first, `hop_seconds` apart; the frames are centred in the
     /// signal. None for a signal shorter than a window.
     pub fn track(&self, signal: &[f32]) -> Vec<Vec<Formant>> {
-        let resampled = self.resampler.process(signal);
-        let mut samples: Vec<f64> = resampled[..self.resampled_length(signal.len())]
-            .iter()
-            .map(|x| f64::from(*x))
-            .collect();
-        let emphasis = self.emphasis();
-        for n in (1..samples.len()).rev() {
-            samples[n] -= emphasis * samples[n - 1];
-        }
-        let stretches: Vec<Range<usize>> = self.stretches(signal.len()).collect();
-        let (mut sounding, mut poles) = (Vec::new(), Vec::new());
-        with_widest(Frames {
-            tracker: self,
-            samples: &samples,
-            stretches: &stretches,
-            sounding: &mut sounding,
-            poles: &mut poles,
-        });
-        let mut found = vec![Vec::new(); stretches.len()];
-        for (frame, poles) in sounding.iter().zip(&poles) {
-            found[*frame] = self.of_poles(poles);
-        }
-        found
+        let mut track = Vec::with_capacity(self.frames(signal.len()));
+        let mut stream = FormantStream::new(self.clone(), signal.len());
+        stream.process(signal, &mut track);
+        stream.finish(&mut track);
+        track
     }
 
     /// Frames of a signal of so many samples.
-    pub(crate) fn frames(&self, samples: usize) -> usize {
+    pub fn frames(&self, samples: usize) -> usize {
         let samples = self.resampled_length(samples);
         if samples < self.window.len() {
             return 0;
@@ -155,7 +137,7 @@ impl FormantTracker {
     }
 
     /// What each frame of a signal of so many samples takes of the resampled signal.
-    pub(crate) fn stretches(&self, samples: usize) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn stretches(&self, samples: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let count = self.frames(samples);
         let samples = self.resampled_length(samples);
         let length = self.window.len();
@@ -171,7 +153,7 @@ impl FormantTracker {
     }
 
     /// Samples that a signal of so many has at the tracker's rate.
-    fn resampled_length(&self, samples: usize) -> usize {
+    pub(super) fn resampled_length(&self, samples: usize) -> usize {
         let wanted = (samples as f64 * self.rate / self.source_rate).round() as usize;
         wanted.min(self.resampler.output_length(samples))
     }
@@ -195,7 +177,7 @@ impl FormantTracker {
     }
 
     /// The formants among a frame's poles, lowest first.
-    fn of_poles(&self, poles: &[(f64, f64)]) -> Vec<Formant> {
+    pub(super) fn of_poles(&self, poles: &[(f64, f64)]) -> Vec<Formant> {
         let mut formants: Vec<Formant> = poles
             .iter()
             .filter(|(_, im)| *im > 0.0)
@@ -215,37 +197,6 @@ impl FormantTracker {
         formants.sort_by(|a, b| a.frequency.total_cmp(&b.frequency));
         formants.truncate(self.settings.count);
         formants
-    }
-}
-
-/// The frames of a signal at the tracker's rate, pre-emphasised.
-struct Frames<'a> {
-    tracker: &'a FormantTracker,
-    samples: &'a [f64],
-    stretches: &'a [Range<usize>],
-    /// The frames that are not silent, and the poles of each.
-    sounding: &'a mut Vec<usize>,
-    poles: &'a mut Vec<Vec<(f64, f64)>>,
-}
-
-impl Task for Frames<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let window = &self.tracker.window;
-        let mut frame = vec![0.0; window.len()];
-        let mut polynomials = Vec::new();
-        for (number, stretch) in self.stretches.iter().enumerate() {
-            let samples = &self.samples[stretch.clone()];
-            for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(window) {
-                *slot = x * weight;
-            }
-            let a = burg(&frame[..samples.len()], 2 * self.tracker.settings.count);
-            if a.iter().any(|a| *a != 0.0) {
-                self.sounding.push(number);
-                polynomials.push(a);
-            }
-        }
-        *self.poles = roots(&polynomials);
     }
 }
 

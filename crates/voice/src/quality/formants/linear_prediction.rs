@@ -141,7 +141,7 @@ fn products(forward: &[f64], backward: &[f64]) -> [f64; 2] {
 }
 
 /// Polynomials whose roots are looked for side by side.
-const TOGETHER: usize = 16;
+pub(super) const TOGETHER: usize = 16;
 
 /// A complex number to each polynomial.
 type Numbers = [[f64; TOGETHER]; 2];

@@ -7,8 +7,10 @@
 mod cpu;
 mod cuda;
 mod linear_prediction;
+mod stream;
 mod workload;
 
 pub use cpu::{Formant, FormantSettings, FormantTracker};
 pub use cuda::formants_on_cuda;
+pub use stream::FormantStream;
 pub(crate) use workload::FORMANTS;

@@ -12,5 +12,5 @@ mod workload;
 
 pub use cpu::PeriodicityVad;
 pub use cuda::periodicity_vad_on_cuda;
-pub(crate) use tops::Periodicity;
+pub(crate) use tops::{ArrivingTops, Periodicity};
 pub(crate) use workload::PERIODICITY;

@@ -3,7 +3,7 @@
 use warpsmith_signal::Result;
 
 use crate::pitch::PitchRange;
-use crate::pitch::{Autocorrelation, Placement};
+use crate::pitch::{ArrivingFrames, Autocorrelation, Placement, Stretch};
 
 /// Periods of the lowest frequency in a window.
 const PERIODS: f64 = 4.0;
@@ -42,7 +42,47 @@ impl Periodicity {
     /// The tops of all frames whose windows lie in the signal, and the number of hops from the
     /// signal's start to the first of them.
     pub(crate) fn of(&mut self, signal: &[f32]) -> (usize, Vec<f32>) {
-        let tops = self.correlation.tops(signal, self.lags);
+        let frames = self.placement.frames(signal.len());
+        let mut tops = Vec::with_capacity(frames);
+        let all = Stretch::all(signal);
+        self.correlation.tops(all, 0..frames, self.lags, &mut tops);
         (self.placement.hops_to_first(signal.len()), tops)
+    }
+}
+
+/// The same of a signal that arrives piece by piece, of a length that is known.
+pub(crate) struct ArrivingTops {
+    periodicity: Periodicity,
+    frames: ArrivingFrames,
+    tops: Vec<f32>,
+}
+
+impl ArrivingTops {
+    pub(crate) fn new(periodicity: Periodicity, samples: usize) -> Self {
+        Self {
+            frames: ArrivingFrames::new(periodicity.placement, samples),
+            periodicity,
+            tops: Vec::new(),
+        }
+    }
+
+    /// Takes the next samples.
+    pub(crate) fn push(&mut self, piece: &[f32]) {
+        let ready = self.frames.push(piece);
+        let end = ready.end;
+        let Periodicity {
+            correlation, lags, ..
+        } = &mut self.periodicity;
+        correlation.tops(self.frames.stretch(), ready, *lags, &mut self.tops);
+        self.frames.take(end);
+    }
+
+    /// As [`Periodicity::of`], when all has arrived.
+    pub(crate) fn finish(self) -> (usize, Vec<f32>) {
+        let first = self
+            .periodicity
+            .placement
+            .hops_to_first(self.frames.length());
+        (first, self.tops)
     }
 }
