@@ -30,6 +30,25 @@ def test_a_tone_has_its_pitch():
         assert len(seconds) == len(hertz) == len(sure)
 
 
+def test_the_network_hears_a_voice_in_noise_and_its_threshold_is_a_probability():
+    n = np.arange(2 * RATE)
+    voiced = sum(np.sin(2 * np.pi * 150 * k * n / RATE) / k for k in range(1, 12)) * (n < RATE)
+    noise = np.random.default_rng(1).standard_normal(len(n))
+    y = 0.1 * voiced + 0.05 * noise
+    seconds, hertz, sure = voice.pitch(y, sr=RATE, method="net")
+    speaking = (seconds > 0.1) & (seconds < 0.9)
+    assert np.abs(hertz[speaking] / 150 - 1).max() < 0.02
+    assert np.isnan(hertz[seconds > 1.2]).mean() > 0.9
+    everywhere = voice.pitch(y, sr=RATE, method="net", threshold=0)[1]
+    assert not np.isnan(everywhere).any() and (everywhere[speaking] == hertz[speaking]).all()
+    decisions = voice.vad(y, sr=RATE, method="net")
+    assert decisions[20:80].mean() > decisions[130:].mean()
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        voice.pitch(y, sr=RATE, method="net", threshold=1.5)
+    with pytest.raises(ValueError, match="'net'"):
+        voice.pitch(y, sr=RATE, threshold=0.5)
+
+
 def test_one_sample_has_no_pitch():
     _, voiced, probability = voice.pyin(TONE[1:2], fmin=65, fmax=800, sr=RATE)
     assert not voiced.any() and not probability.any()

@@ -72,6 +72,10 @@ STREAMS = {
         lambda: voice.stream.vad(sr=RATE, method="energy"),
         lambda y: voice.vad(y, sr=RATE, method="energy"),
     ),
+    "net": (
+        lambda: voice.stream.vad(sr=RATE, method="net"),
+        lambda y: voice.vad(y, sr=RATE, method="net"),
+    ),
     "resample": (
         lambda: voice.stream.resample(orig_sr=RATE, target_sr=22050),
         lambda y: voice.resample(y, orig_sr=RATE, target_sr=22050),
@@ -121,6 +125,16 @@ def test_pyin_says_of_a_stream_what_it_says_of_the_whole():
     ours, ours_voiced, ours_probability = [np.concatenate(of) for of in zip(*parts)]
     assert (ours_voiced == voiced).all() and (ours_probability == probability).all()
     assert (ours[voiced] == f0[voiced]).all() and np.isnan(ours[~voiced]).all()
+
+
+def test_the_network_says_of_a_stream_what_it_says_of_the_whole():
+    y = sound(2 * RATE)
+    whole = voice.pitch(y, sr=RATE, method="net")
+    parts = streamed(lambda: voice.stream.pitch(sr=RATE), y, 777)
+    for ours, expected in zip([np.concatenate(of) for of in zip(*parts)], whole):
+        np.testing.assert_array_equal(ours, expected)
+    with pytest.raises(ValueError, match="'net' decides"):
+        voice.stream.pitch(sr=RATE, method="praat")
 
 
 def test_a_stream_that_has_ended_says_so():

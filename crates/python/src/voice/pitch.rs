@@ -74,6 +74,7 @@ pub(crate) fn pitch(
     hop: usize,
     method: &str,
     weights: Option<PathBuf>,
+    threshold: Option<f32>,
 ) -> PyResult<(Array, Array, Array)> {
     let signal = signal.finite()?;
     let range = range_of(range);
@@ -93,7 +94,8 @@ pub(crate) fn pitch(
                 Some((track.seconds, track.frequency, track.confidence))
             }
             ("net", _) => {
-                let track = NetPitch::new(rate, hop, range)?.track(signal);
+                let threshold = threshold.unwrap_or(NetPitch::THRESHOLD);
+                let track = NetPitch::new(rate, hop, range, threshold)?.track(signal);
                 Some((track.seconds, track.frequency, track.voiced))
             }
             ("crepe", Some(weights)) => {

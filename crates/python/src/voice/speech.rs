@@ -40,7 +40,7 @@ pub(crate) fn speech(
     method: &str,
     aggressiveness: u8,
     margin_db: f32,
-    threshold: f32,
+    threshold: Option<f32>,
     weights: Option<PathBuf>,
 ) -> PyResult<Array> {
     let signal = signal.finite()?;
@@ -56,10 +56,14 @@ pub(crate) fn speech(
                 let hop = (rate as usize / 100).max(1);
                 Some(EnergyVad::new(margin_db).decide(signal, hop))
             }
-            ("net", _) => Some(NetVad::new(rate, threshold)?.decide(signal)),
+            ("net", _) => {
+                let threshold = threshold.unwrap_or(NetVad::THRESHOLD);
+                Some(NetVad::new(rate, threshold)?.decide(signal))
+            }
             ("neural", Some(weights)) => {
                 let network = SileroNetwork::new(&Weights::read(&weights)?)?;
-                let settings = NeuralSettings::from_threshold(threshold);
+                let settings =
+                    threshold.map_or_else(NeuralSettings::default, NeuralSettings::from_threshold);
                 Some(NeuralVad::new(&network, rate, settings)?.decide(signal))
             }
             _ => None,

@@ -10,10 +10,10 @@ use warpsmith_voice::signal::{
 };
 use warpsmith_voice::{
     CepstrumSettings, ChromaStream, Compression, EnergyVad, FeatureSettings, FrameMillis, Layout,
-    LevelStream, Levels, Lifter, MelStream, NeuralSettings, NeuralStream, OnsetStream,
-    PITCH_CLASSES, Preset, PyinSettings, PyinStream, PyinTrack, SignalError, SileroNetwork, Sizes,
-    SpectralStatistics, Stage, StatisticsStream, StftStream, WebrtcStream, WebrtcVad, Weights,
-    YinStream, check_room,
+    LevelStream, Levels, Lifter, MelStream, NetPitch, NetTrack, NetVad, NeuralSettings,
+    NeuralStream, OnsetStream, PITCH_CLASSES, Preset, PyinSettings, PyinStream, PyinTrack,
+    SignalError, SileroNetwork, Sizes, SpectralStatistics, Stage, StatisticsStream, StftStream,
+    WebrtcStream, WebrtcVad, Weights, YinStream, check_room,
 };
 
 use super::array::Values;
@@ -339,13 +339,14 @@ impl SoundStream {
 
     /// Silero's network, at 16 kHz.
     #[staticmethod]
-    fn neural(threshold: f32, weights: PathBuf) -> PyResult<Self> {
+    fn neural(threshold: Option<f32>, weights: PathBuf) -> PyResult<Self> {
         let weights = Weights::read(&weights).map_err(refused)?;
         let network = SileroNetwork::new(&weights).map_err(refused)?;
-        let stream = NeuralStream::new(&network, NeuralSettings::from_threshold(threshold));
+        let settings =
+            threshold.map_or_else(NeuralSettings::default, NeuralSettings::from_threshold);
         Ok(Self::appending(
             0,
-            stream,
+            NeuralStream::new(&network, settings),
             |stream, block, out: &mut Vec<bool>| {
                 stream.process(block, out);
                 Ok(())
@@ -355,6 +356,55 @@ impl SoundStream {
                 Ok(())
             },
             |decisions| vec![decisions.into()],
+        ))
+    }
+
+    #[staticmethod]
+    fn net_speech(rate: u32, threshold: Option<f32>) -> PyResult<Self> {
+        let threshold = threshold.unwrap_or(NetVad::THRESHOLD);
+        Ok(Self::appending(
+            0,
+            NetVad::new(rate, threshold).map_err(refused)?,
+            |stream, block, out: &mut Vec<bool>| {
+                stream.process(block, out);
+                Ok(())
+            },
+            |stream, out| {
+                stream.finish(out);
+                Ok(())
+            },
+            |decisions| vec![decisions.into()],
+        ))
+    }
+
+    /// Seconds, frequencies and how sure they are.
+    #[staticmethod]
+    fn net_pitch(
+        rate: u32,
+        range: (f64, f64),
+        hop: usize,
+        threshold: Option<f32>,
+    ) -> PyResult<Self> {
+        let threshold = threshold.unwrap_or(NetPitch::THRESHOLD);
+        let stream = NetPitch::new(rate, hop, range_of(range), threshold).map_err(refused)?;
+        Ok(Self::appending(
+            0,
+            stream,
+            |stream, block, out: &mut NetTrack| {
+                stream.process(block, out);
+                Ok(())
+            },
+            |stream, out| {
+                stream.finish(out);
+                Ok(())
+            },
+            |track| {
+                vec![
+                    track.seconds.into(),
+                    track.frequency.into(),
+                    track.voiced.into(),
+                ]
+            },
         ))
     }
 

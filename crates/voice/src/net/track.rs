@@ -148,14 +148,25 @@ const PIECE: usize = 1 << 16;
 pub struct NetPitch {
     ear: Ear,
     answers: Vec<Answer>,
-    range: PitchRange,
+    judge: PitchJudge,
     frames: usize,
 }
 
+/// What makes pitches of answers.
+#[derive(Clone, Copy)]
+struct PitchJudge {
+    range: PitchRange,
+    threshold: f32,
+}
+
 impl NetPitch {
-    /// A tracker that has heard nothing; `hop` must be 10 ms.
-    pub fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
+    /// How sure the network must be that a frame is voiced, unless told otherwise.
+    pub const THRESHOLD: f32 = VOICED;
+
+    /// A tracker that has heard nothing; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch.
+    pub fn new(sample_rate: u32, hop: usize, range: PitchRange, threshold: f32) -> Result<Self> {
         range.check(sample_rate)?;
+        check_threshold(threshold)?;
         if hop != (sample_rate as usize / 100).max(1) {
             return Err(SignalError::parameter(
                 "hop",
@@ -166,7 +177,7 @@ impl NetPitch {
         Ok(Self {
             ear: Ear::new(sample_rate)?,
             answers: Vec::new(),
-            range,
+            judge: PitchJudge { range, threshold },
             frames: 0,
         })
     }
@@ -191,25 +202,38 @@ impl NetPitch {
     pub fn finish(mut self, track: &mut NetTrack) {
         let ear = self.ear;
         ear.end(&mut self.answers);
-        decide(&self.answers, self.range, self.frames, track);
+        self.judge.decide(&self.answers, self.frames, track);
     }
 
     fn decide(&mut self, track: &mut NetTrack) {
-        decide(&self.answers, self.range, self.frames, track);
+        self.judge.decide(&self.answers, self.frames, track);
         self.frames += self.answers.len();
         self.answers.clear();
     }
 }
 
-fn decide(answers: &[Answer], range: PitchRange, first: usize, track: &mut NetTrack) {
-    for (n, answer) in answers.iter().enumerate() {
-        let (hertz, voiced) = answer.pitch(range);
-        track.seconds.push((first + n) as f64 * STEP);
-        track
-            .frequency
-            .push(if voiced >= VOICED { hertz } else { 0.0 });
-        track.voiced.push(voiced);
+impl PitchJudge {
+    fn decide(self, answers: &[Answer], first: usize, track: &mut NetTrack) {
+        for (n, answer) in answers.iter().enumerate() {
+            let (hertz, voiced) = answer.pitch(self.range);
+            let sounds = voiced >= self.threshold;
+            track.seconds.push((first + n) as f64 * STEP);
+            track.frequency.push(if sounds { hertz } else { 0.0 });
+            track.voiced.push(voiced);
+        }
     }
+}
+
+/// Probabilities lie between 0 and 1.
+fn check_threshold(threshold: f32) -> Result<()> {
+    if (0.0..=1.0).contains(&threshold) {
+        return Ok(());
+    }
+    Err(SignalError::parameter(
+        "threshold",
+        threshold,
+        "a probability from 0 to 1",
+    ))
 }
 
 impl Answer {
@@ -258,6 +282,7 @@ impl NetVad {
 
     /// A detector that has heard nothing.
     pub fn new(sample_rate: u32, threshold: f32) -> Result<Self> {
+        check_threshold(threshold)?;
         Ok(Self {
             ear: Ear::new(sample_rate)?,
             answers: Vec::new(),
@@ -379,15 +404,15 @@ mod tests {
     fn pieces_give_the_bits_of_the_whole() {
         let signal = example();
         for rate in [RATE, 22_050] {
-            let whole = NetPitch::new(rate, rate as usize / 100, PitchRange::VOICE)
+            let whole = NetPitch::new(rate, rate as usize / 100, PitchRange::VOICE, VOICED)
                 .expect("a rate")
                 .track(&signal);
             let speech = NetVad::new(rate, NetVad::THRESHOLD)
                 .expect("a rate")
                 .decide(&signal);
             for size in [1, 37, 160, 5_000] {
-                let mut pitch =
-                    NetPitch::new(rate, rate as usize / 100, PitchRange::VOICE).expect("a rate");
+                let mut pitch = NetPitch::new(rate, rate as usize / 100, PitchRange::VOICE, VOICED)
+                    .expect("a rate");
                 let mut vad = NetVad::new(rate, NetVad::THRESHOLD).expect("a rate");
                 let (mut track, mut decisions) = (NetTrack::default(), Vec::new());
                 for piece in signal.chunks(size) {
@@ -403,8 +428,22 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_of_0_gives_every_frame_a_pitch() {
+        let pitch = |threshold| NetPitch::new(RATE, HOP, PitchRange::VOICE, threshold);
+        let usual = pitch(VOICED).expect("a threshold").track(&example());
+        let all = pitch(0.0).expect("a threshold").track(&example());
+        assert!(usual.frequency.contains(&0.0));
+        for (hertz, same) in all.frequency.iter().zip(&usual.frequency) {
+            assert!(*hertz > 0.0 && (*same == 0.0 || hertz == same));
+        }
+        for bad in [-0.1, 1.1, f32::NAN] {
+            assert!(pitch(bad).is_err() && NetVad::new(RATE, bad).is_err());
+        }
+    }
+
+    #[test]
     fn a_gliding_voice_is_followed_and_noise_has_no_pitch() {
-        let track = NetPitch::new(RATE, HOP, PitchRange::VOICE)
+        let track = NetPitch::new(RATE, HOP, PitchRange::VOICE, VOICED)
             .expect("a rate")
             .track(&example());
         for (seconds, hertz) in track.seconds.iter().zip(&track.frequency) {
@@ -425,7 +464,7 @@ mod tests {
     fn silence_and_short_sounds_have_neither_pitch_nor_speech() {
         for length in [0, 1, 159, 160, 161, 16_000] {
             let silence = vec![0.0; length];
-            let track = NetPitch::new(RATE, HOP, PitchRange::VOICE)
+            let track = NetPitch::new(RATE, HOP, PitchRange::VOICE, VOICED)
                 .expect("a rate")
                 .track(&silence);
             let frames = if length == 0 { 0 } else { length / HOP + 1 };

@@ -173,6 +173,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         let mut vad = NeuralVad::new(&network, 16_000, NeuralSettings::default())?;
         Ok(HALF_A_SECOND.apply(&vad.decide(signal)))
     };
+    let eager: Decide = |signal| {
+        let network = SileroNetwork::new(&Weights::read(&silero())?)?;
+        let settings = NeuralSettings::from_threshold(0.15);
+        let mut vad = NeuralVad::new(&network, 16_000, settings)?;
+        Ok(HALF_A_SECOND.apply(&vad.decide(signal)))
+    };
     let all: Chosen = |_| true;
     let tuned: Chosen = |recording| recording.tuned_on;
     let held_out: Chosen = |recording| !recording.tuned_on;
@@ -193,10 +199,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("periodicity_vad", periodicity, all, [0.86, 0.86, 0.81]),
         // The scores of `webrtcvad` with the same bridging, which has the same bits.
         ("webrtc_vad", webrtc, all, [0.85, 0.84, 0.80]),
-        ("neural_vad", neural, all, [0.937, 0.885, 0.875]),
+        ("neural_vad", neural, all, [0.912, 0.845, 0.82]),
+        ("eager_neural_vad", eager, all, [0.937, 0.885, 0.875]),
         (
-            "neural_vad_held_out",
-            neural,
+            "eager_neural_vad_held_out",
+            eager,
             held_out,
             [0.935, 0.845, 0.83],
         ),
