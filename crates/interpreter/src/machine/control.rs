@@ -88,8 +88,13 @@ impl<'p> Machine<'p> {
         self.branches.clear();
         self.loops.clear();
         self.functions.clear();
-        self.labels.fill(0);
-        self.marks.fill(0);
+        // An empty list has no address, and a store of nothing there is masked by the processor at the
+        // price of some fifty steps.
+        for list in [&mut self.labels, &mut self.marks] {
+            if !list.is_empty() {
+                list.fill(0);
+            }
+        }
         self.iterations = 0;
     }
 
