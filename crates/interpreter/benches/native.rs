@@ -271,7 +271,8 @@ impl Peer {
             .stdout(Stdio::piped())
             .spawn()
             .expect("Python starts");
-        let (to, from) = (process.stdin.take(), process.stdout.take()?);
+        let (to, from) = (process.stdin.take(), process.stdout.take());
+        let from = from.expect("the output is a pipe");
         Some(Self {
             process,
             to,

@@ -119,7 +119,7 @@ pub(super) struct Location {
 }
 
 /// One instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Instruction {
     Binary {
         op: Binary,

@@ -181,6 +181,28 @@ integer_operations!(binary_u32, unary_u32, u32);
 integer_operations!(binary_i64, unary_i64, i64);
 integer_operations!(binary_u64, unary_u64, u64);
 
+/// The quotient, towards zero, by way of `f64`, whose division vectors have: the quotient of two 32-bit
+/// numbers that is no integer is further from the next one than `f64` rounds.
+#[inline(always)]
+fn quotient(a: i32, b: i32) -> i32 {
+    let by = if b == 0 || b == -1 { 1 } else { b };
+    let quotient = f64::from(a) / f64::from(by);
+    // SAFETY: a number divided by another integer than 0 is finite and no larger; -2^31 / -1 is left out.
+    let towards_zero: i32 = unsafe { quotient.to_int_unchecked() };
+    match b {
+        0 => 0,
+        -1 => a.wrapping_neg(),
+        _ => towards_zero,
+    }
+}
+
+/// What is left of `a` after [`quotient`] times `b`.
+#[inline(always)]
+fn remainder(a: i32, b: i32) -> i32 {
+    let left = a.wrapping_sub(quotient(a, b).wrapping_mul(b));
+    if b == 0 { 0 } else { left }
+}
+
 /// Whether an operation on the type is among those that `common_binary` and `common_unary` know.
 pub(super) fn is_common(ty: Scalar) -> bool {
     !matches!(
@@ -208,6 +230,8 @@ pub(super) fn common_binary<V: Visitor>(v: V, op: Binary, ty: Scalar) -> V::Outp
         Scalar::I64 => binary_i64(v, op, |x| x),
         Scalar::U64 => binary_u64(v, op, |x| x),
         Scalar::Bool => binary_i32(v, op, |x| i32::from(x != 0)),
+        Scalar::I32 if op == Binary::Div => v.cheap2(quotient),
+        Scalar::I32 if op == Binary::Mod => v.cheap2(remainder),
         _ => binary_i32(v, op, |x| x),
     }
 }
@@ -367,4 +391,31 @@ pub(super) fn common_cast<V: Visitor>(v: V, from: Scalar, to: Scalar) -> V::Outp
 #[inline(always)]
 pub(super) fn small_cast<V: Visitor>(v: V, from: Scalar, to: Scalar) -> V::Output {
     cast_by!(small_cast_from, v, from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quotient, remainder};
+
+    #[test]
+    fn quotients_through_floats_are_those_of_integers() {
+        let mut values = vec![0, 1, 2, 3, 5, 7, 46_340, 46_341, 65_535, 1 << 30];
+        values.extend([i32::MAX, i32::MAX - 1, i32::MIN + 1, i32::MIN, i32::MAX / 2]);
+        let mut word = 1_u64;
+        values.extend((0..2_000).map(|n| {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((word >> 32) as i32) >> (n % 31)
+        }));
+        let negative: Vec<i32> = values.iter().map(|value| value.wrapping_neg()).collect();
+        values.extend(negative);
+        for a in &values {
+            for b in &values {
+                let (q, r) = match b {
+                    0 => (0, 0),
+                    _ => (a.wrapping_div(*b), a.wrapping_rem(*b)),
+                };
+                assert_eq!((quotient(*a, *b), remainder(*a, *b)), (q, r), "{a} and {b}");
+            }
+        }
+    }
 }

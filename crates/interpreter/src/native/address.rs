@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 use super::step::{Body, CHUNK, Step, read_chunk, settle, target, write_chunk};
 use super::worker::Worker;
 use crate::findings::Fault;
-use crate::lanes::{Cell, LANES, Word};
+use crate::lanes::{ALL, Cell, LANES, Word};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 
-/// The element that `RANK` indices of an array parameter name (entry `a`).
+/// The element that `RANK` indices of an array parameter name (entry `a`). What is known of the row is
+/// noted as number `c`, if it is one.
 pub(super) struct OfParameter<const RANK: usize>;
 /// The element that indices of the array value in rows from `c` on name (entry `a`); `b` is the row of its
 /// buffer, which a step of its own copies.
@@ -38,10 +39,17 @@ impl<const RANK: usize> Body for OfParameter<RANK> {
         let entry = worker.shared.indexed[step.a as usize];
         let bindings = worker.machine.bindings;
         let mut outside = [0_u32; CHUNK];
+        // The same of all lanes, active or not, and whether elements do not follow one another.
+        let (mut outside_any, mut gaps) = ([0_u32; CHUNK], [0_i32; CHUNK]);
         if let Some(array) = &bindings.arrays[usize::from(entry.param)] {
             let (shape, strides) = (array.shape, array.strides);
             let out = target::<i32>(worker, step);
             let rows = entry.rows.map(|row| worker.row::<i32>(row));
+            let lowest = (0..RANK).fold(0_i32, |sum, axis| {
+                // SAFETY: a row of the registers.
+                let index = unsafe { *rows[axis] };
+                sum.wrapping_add(along(index, shape[axis], strides[axis]).0)
+            });
             for first in (0..LANES).step_by(CHUNK) {
                 let mut elements = [0_i32; CHUNK];
                 let mut wrong = [0_u32; CHUNK];
@@ -59,20 +67,36 @@ impl<const RANK: usize> Body for OfParameter<RANK> {
                     let active = read_chunk(worker.spread.as_ptr(), first);
                     for lane in 0..CHUNK {
                         outside[lane] |= wrong[lane] & active[lane];
+                        outside_any[lane] |= wrong[lane];
+                        let next = lowest.wrapping_add((first + lane) as i32);
+                        gaps[lane] |= elements[lane] ^ next;
                     }
                     write_chunk(out, first, elements);
                 }
             }
             settle::<i32>(worker, step);
         } else {
-            outside = [1; CHUNK];
+            (outside, outside_any) = ([1; CHUNK], [1; CHUNK]);
         }
+        let before = worker.mask;
         if outside != [0; CHUNK] {
             let (indices, dst) = (worker.indices(&entry.rows), worker.cell(step.dst));
             let (mask, at) = (worker.mask, step.at as usize);
             let machine = &mut worker.machine;
             machine.address_param(mask, at, entry.param, entry.rank, indices, dst);
             worker.refresh();
+        }
+        if let Some(known) = worker.known.get_mut(step.c as usize) {
+            // Lanes that were not active keep what they had, unless nobody cares.
+            let whole = step.local || before == ALL;
+            if whole && outside_any == [0; CHUNK] {
+                known.within = ALL;
+                known.successive = gaps == [0; CHUNK];
+            } else {
+                let others = if whole { 0 } else { known.within & !before };
+                known.within = others | worker.mask;
+                known.successive = false;
+            }
         }
     }
 }

@@ -1,20 +1,21 @@
 //! A program as steps: straight runs of them, and between those the instructions that the interpreter's
 //! machine executes itself, because they choose lanes or are rare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::{CheckDivisor, Clear, Coordinate, OfParameter, OfValue};
 use super::cells::{Use, cells, is_control};
+use super::group::{AddAll, ExchangeAll, Kind, LoadAll, StoreAll, group};
 use super::memory::{
     BrainFloat, HalfFloat, Narrow, Signed8, Signed16, Truth, Unsigned8, Unsigned16, Wide,
 };
 use super::place::Place;
 use super::search::FirstNotLess;
-use super::simplify::{Code, simplify};
+use super::simplify::{Code, needed_zeroes, simplify_fully};
 use super::step::{Choose, Compile, Function, MoreOfRange, Step, Vectors, compiled, plain};
 use super::transfer::{Add, Exchange, Load, Modify, Store};
 use super::worker::Indexed;
-use crate::instruction::{Binary, Instruction, Location, Unary, Update};
+use crate::instruction::{Binary, BufferAt, Instruction, Location, Unary, Update};
 use crate::lanes::{Cell, is_wide};
 use crate::layout::Layout;
 use crate::operations;
@@ -40,6 +41,10 @@ pub(crate) struct NativeCode {
     pub(super) part_at: Vec<u32>,
     pub(super) places: Vec<Place>,
     pub(super) indexed: Vec<Indexed>,
+    /// The steps that groups stand for.
+    pub(super) grouped: Vec<Step>,
+    /// Rows of indices of which something is known.
+    pub(super) known: usize,
     /// Whether steps use 64-bit rows.
     pub(super) wide: bool,
 }
@@ -76,6 +81,9 @@ struct Translator<'m> {
     vectors: Vectors,
     /// Whether a cell's lanes that are not active are never read.
     local: Vec<bool>,
+    /// For a cell that only indices of one array parameter are written to: the parameter, and the number of
+    /// what is known of it.
+    known: Vec<Option<(u16, u32)>>,
     layouts: BTreeMap<TypeId, Layout>,
     code: NativeCode,
 }
@@ -92,7 +100,8 @@ impl NativeCode {
                 _ => {}
             }
         }
-        let code = simplify(program);
+        let code = simplify_fully(program);
+        let known = known_cells(&code, program);
         let mut translator = Translator {
             module,
             program,
@@ -105,14 +114,34 @@ impl NativeCode {
                 part_at: Vec::with_capacity(code.len() + 1),
                 places: Vec::new(),
                 indexed: Vec::new(),
+                grouped: Vec::new(),
+                known: known.iter().flatten().count(),
                 wide: program.code.iter().any(uses_wide),
             },
+            known,
         };
         let mut open = false;
+        // Members of groups that were translated with the first of them.
+        let mut done = BTreeSet::new();
         for (at, instruction) in code.iter().enumerate() {
-            let translated = instruction
-                .as_ref()
-                .map(|it| translator.step(it, at as u32));
+            let before = translator.code.steps.len() as u32;
+            let translated = match instruction {
+                _ if done.contains(&at) => None,
+                Some(Instruction::Zero { first, count }) => {
+                    let runs = needed_zeroes(&code, program, at, (*first, *count));
+                    runs.iter()
+                        .for_each(|run| translator.clear(*run, at as u32));
+                    (!runs.is_empty()).then_some(true)
+                }
+                Some(instruction) => match translator.group(&code, at) {
+                    Some(members) => {
+                        done.extend(members);
+                        Some(true)
+                    }
+                    None => Some(translator.step(instruction, at as u32)),
+                },
+                None => None,
+            };
             let code = &mut translator.code;
             match translated {
                 // Nothing is left here; whoever jumps here goes on with what follows.
@@ -121,10 +150,7 @@ impl NativeCode {
                     let end = code.steps.len() as u32;
                     match code.parts.last_mut() {
                         Some(Part::Straight(_, last)) if open => *last = end,
-                        _ => {
-                            let first = instruction.as_ref().map_or(1, steps_of);
-                            code.parts.push(Part::Straight(end - first, end));
-                        }
+                        _ => code.parts.push(Part::Straight(before, end)),
                     }
                     open = true;
                     code.part_at.push(code.parts.len() as u32 - 1);
@@ -165,13 +191,38 @@ fn divides(op: Binary, ty: Scalar) -> bool {
     !ty.is_float() && matches!(op, Binary::Div | Binary::Mod | Binary::FloorDiv)
 }
 
-/// The steps that an instruction becomes.
-fn steps_of(instruction: &Instruction) -> u32 {
-    match instruction {
-        Instruction::Binary { op, ty, .. } if divides(*op, *ty) => 2,
-        Instruction::Address { .. } => 2,
-        _ => 1,
+/// The cells that only indices of one array parameter are written to, with the parameter; numbered.
+fn known_cells(code: &Code, program: &Program) -> Vec<Option<(u16, u32)>> {
+    /// Whose indices are written to a cell.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Writer {
+        None,
+        Param(u16),
+        Other,
     }
+    let mut writers = vec![Writer::None; (program.cells - program.first_cell) as usize];
+    for instruction in code.iter().flatten() {
+        let writer = match instruction {
+            Instruction::AddressParam { param, .. } => Writer::Param(*param),
+            _ => Writer::Other,
+        };
+        cells(instruction, program, |cell, how| {
+            if how != Use::Read {
+                let known = &mut writers[(cell.0 - program.first_cell) as usize];
+                let first = *known == Writer::None || *known == writer;
+                *known = if first { writer } else { Writer::Other };
+            }
+        });
+    }
+    let mut next = 0;
+    let number = |writer| match writer {
+        Writer::Param(param) => {
+            next += 1;
+            Some((param, next - 1))
+        }
+        _ => None,
+    };
+    writers.into_iter().map(number).collect()
 }
 
 /// The cells that are written before they are read wherever control does not divide: what is in their
@@ -197,6 +248,14 @@ fn local_cells(code: &Code, program: &Program) -> Vec<bool> {
     local
 }
 
+/// Whether the scalars of the steps' places lie behind one another.
+fn words_follow(places: &[Place], steps: &[Step]) -> bool {
+    steps.windows(2).all(|pair| {
+        let [first, second] = [&pair[0], &pair[1]].map(|step| &places[step.b as usize]);
+        second.byte() == first.byte() + 4
+    })
+}
+
 impl Translator<'_> {
     fn row(&self, cell: Cell) -> u32 {
         cell.0 - self.program.first_cell
@@ -218,13 +277,61 @@ impl Translator<'_> {
 
     fn place(&mut self, at: &Location, ty: Scalar) -> Option<u32> {
         let (module, first) = (self.module, self.program.first_cell);
+        let known = match (at.buffer, self.known[self.row(at.element) as usize]) {
+            (BufferAt::Param(param), Some((of, number))) if of == param => Some(number),
+            _ => None,
+        };
+        let number = self.code.places.len() as u32;
         let layout = self
             .layouts
             .entry(at.element_type)
             .or_insert_with(|| Layout::of(module, at.element_type));
-        let place = Place::new(at, ty, layout, |cell| cell.0 - first)?;
+        let place = Place::new(at, ty, layout, (number, known), |cell| cell.0 - first)?;
         self.code.places.push(place);
-        Some(self.code.places.len() as u32 - 1)
+        Some(number)
+    }
+
+    /// Zeroes a run of cells.
+    fn clear(&mut self, (first, count): (Cell, u32), at: u32) {
+        let rows = Rows {
+            dst: self.row(first),
+            a: count,
+            ..Rows::default()
+        };
+        self.push(compiled::<Clear>(self.vectors), at, rows);
+    }
+
+    /// Makes one step of the group of instructions that begins here; gives its members.
+    fn group(&mut self, code: &Code, at: usize) -> Option<Vec<usize>> {
+        let rest = code.iter().enumerate().skip(at);
+        let rest = rest.filter_map(|(n, slot)| Some((n, slot.as_ref()?)));
+        let (kind, positions) = group(rest, self.program)?;
+        let first = self.code.steps.len();
+        for position in &positions {
+            let instruction = code[*position].as_ref()?;
+            if !self.step(instruction, *position as u32) {
+                self.code.steps.truncate(first);
+                return None;
+            }
+        }
+        let rows = Rows {
+            a: self.code.grouped.len() as u32,
+            b: positions.len() as u32,
+            ..Rows::default()
+        };
+        let steps = self.code.steps.split_off(first);
+        if !words_follow(&self.code.places, &steps) {
+            return None;
+        }
+        self.code.grouped.extend(steps);
+        let run = match kind {
+            Kind::Load => compiled::<LoadAll>(self.vectors),
+            Kind::Store => compiled::<StoreAll>(self.vectors),
+            Kind::Add => compiled::<AddAll>(self.vectors),
+            Kind::Exchange => compiled::<ExchangeAll>(self.vectors),
+        };
+        self.push(run, at as u32, rows);
+        Some(positions)
     }
 
     /// Makes steps of an instruction; false leaves it to the machine.
@@ -299,14 +406,6 @@ impl Translator<'_> {
                 Some(compiled::<MoreOfRange>(vectors)),
                 self.rows(dst, range, range),
             ),
-            Instruction::Zero { first, count } => {
-                let rows = Rows {
-                    dst: self.row(first),
-                    a: count,
-                    ..Rows::default()
-                };
-                (Some(compiled::<Clear>(vectors)), rows)
-            }
             Instruction::Tid { dst, axis, rank } => {
                 let rows = Rows {
                     dst: self.row(dst),
@@ -322,9 +421,11 @@ impl Translator<'_> {
                 indices,
                 dst,
             } => {
+                let known = self.known[self.row(dst) as usize];
                 let rows = Rows {
                     dst: self.row(dst),
                     a: self.index(param, rank, indices),
+                    c: known.map_or(u32::MAX, |(_, number)| number),
                     ..Rows::default()
                 };
                 let run = match rank {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::code::{NativeCode, Part};
-use super::memory::Region;
+use super::memory::{Base, Region};
 use super::worker::{Shared, Worker};
 use crate::argument::{Argument, ArgumentError, ArrayArgument, Borrowed};
 use crate::binding::{Bindings, shares_memory};
@@ -80,8 +80,13 @@ impl Interpreter<'_> {
         let workers = chunks.min(rayon::current_num_threads());
         let work = threads.saturating_mul(code.steps.len());
         let parallel = !ordered && workers > 1 && work >= WORTH_SHARING;
+        let bases: Vec<Base> = (code.places.iter())
+            .map(|place| place.base(&bindings, &regions))
+            .collect();
         let shared = Shared {
             places: &code.places,
+            bases: &bases,
+            grouped: &code.grouped,
             indexed: &code.indexed,
             regions: &regions,
             parallel,
@@ -100,7 +105,7 @@ impl Interpreter<'_> {
             }
         };
         let start = || {
-            let mut worker = Worker::new(program, &bindings, shared, code.wide);
+            let mut worker = Worker::new(program, &bindings, shared, code);
             work(&mut worker);
             worker.machine.seen
         };

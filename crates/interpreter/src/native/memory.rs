@@ -30,6 +30,13 @@ impl Region {
     }
 }
 
+/// Where a scalar of an array's first element lies in a launch; null where there is none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Base(pub(super) *mut u8);
+
+// SAFETY: as for [`Region`].
+unsafe impl Sync for Base {}
+
 /// A scalar as it lies in memory, and the word that a lane holds it in.
 pub(super) trait Stored: 'static {
     type Word: Word;

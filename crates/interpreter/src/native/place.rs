@@ -1,7 +1,8 @@
 //! Scalars in the memory of arrays: where each lane's lies.
 
-use super::memory::{Region, Stored};
+use super::memory::{Base, Region, Stored};
 use super::worker::Worker;
+use crate::binding::Bindings;
 use crate::instruction::{BufferAt, Location, Space};
 use crate::lanes::{ALL, LANES, each};
 use crate::layout::Layout;
@@ -29,6 +30,9 @@ pub(super) struct Place {
     offset: Option<(u32, Box<[u32]>)>,
     space: Space,
     pub(super) ty: Scalar,
+    /// The place's own number, and that of what is known of its elements.
+    number: u32,
+    known: Option<u32>,
 }
 
 /// The lanes' elements in one array.
@@ -37,7 +41,7 @@ pub(super) struct Elements {
     pub(super) base: *mut u8,
     pub(super) stride: usize,
     numbers: *const u32,
-    /// Whether all lanes are active and their elements follow one another.
+    /// Whether the elements of all lanes, active or not, lie in the array and follow one another.
     pub(super) successive: bool,
 }
 
@@ -50,6 +54,18 @@ impl Elements {
         self.base.wrapping_add(number * self.stride)
     }
 
+    /// Where all lanes' lie, if all are active and name one element.
+    #[inline(always)]
+    pub(super) fn same(&self, worker: &Worker<'_>) -> Option<*mut u8> {
+        if worker.mask != ALL || self.successive {
+            return None;
+        }
+        // SAFETY: as above.
+        let numbers = unsafe { &*self.numbers.cast::<[u32; LANES]>() };
+        let others = numbers.iter().fold(0, |all, it| all | (it ^ numbers[0]));
+        (others == 0).then(|| self.at(0))
+    }
+
     /// Where the first lane's lies, if the scalars follow one another without a gap.
     #[inline(always)]
     pub(super) fn run<S: Stored>(&self) -> Option<*mut u8> {
@@ -59,7 +75,7 @@ impl Elements {
 
 /// What a step finds at a place.
 pub(super) enum Found {
-    /// The active lanes' elements lie in one array, within it. Those of others are its first element.
+    /// The active lanes' elements lie in one array, within it. Those of others are some of its elements.
     Together(Elements),
     /// The array is not there, or has no gradients.
     Nothing,
@@ -73,6 +89,7 @@ impl Place {
         at: &Location,
         ty: Scalar,
         layout: &Layout,
+        (number, known): (u32, Option<u32>),
         row: impl Fn(crate::lanes::Cell) -> u32,
     ) -> Option<Self> {
         let from = layout.leaves.get(at.column as usize..)?;
@@ -90,7 +107,45 @@ impl Place {
             }),
             space: at.space,
             ty,
+            number,
+            known: known.filter(|_| at.offset.is_none()),
         })
+    }
+
+    /// Where the scalar lies in an element.
+    pub(super) fn byte(&self) -> usize {
+        self.byte
+    }
+
+    /// Where the scalar of the first element lies in this launch.
+    pub(super) fn base(&self, bindings: &Bindings, regions: &[Region]) -> Base {
+        let region = match self.array {
+            Array::Param(param) => {
+                let array = bindings.arrays[usize::from(param)].as_ref();
+                array.and_then(|array| regions.get(array.buffer))
+            }
+            Array::Row(_) => None,
+        };
+        // Lanes that are not active may look at the first element: of no elements there is none.
+        let region = region.filter(|region| region.elements > 0);
+        let memory = region.and_then(|region| self.memory(region));
+        Base(memory.map_or(std::ptr::null_mut(), |memory| {
+            memory.wrapping_add(self.byte)
+        }))
+    }
+
+    /// Where the first lane's scalar lies and how far apart the lanes' are, if the elements of all lanes,
+    /// active or not, lie in the array and follow one another.
+    #[inline(always)]
+    pub(super) fn run(&self, worker: &Worker<'_>) -> Option<(*mut u8, usize)> {
+        let known = worker.known[self.known? as usize];
+        let Base(base) = worker.shared.bases[self.number as usize];
+        if !known.successive || base.is_null() {
+            return None;
+        }
+        // SAFETY: a row of the registers.
+        let first = unsafe { *worker.row::<u32>(self.element) } as usize;
+        Some((base.wrapping_add(first * self.stride), self.stride))
     }
 
     #[inline(always)]
@@ -133,8 +188,33 @@ impl Place {
     }
 
     /// The elements of the active lanes.
+    #[inline(always)]
     pub(super) fn find(&self, worker: &mut Worker<'_>) -> Found {
-        find_in(worker.set, self, worker)
+        let Some(number) = self.known else {
+            return find_in(worker.set, self, worker);
+        };
+        let known = worker.known[number as usize];
+        let Base(base) = worker.shared.bases[self.number as usize];
+        if base.is_null() {
+            return Found::Nothing;
+        }
+        if worker.mask & !known.within != 0 {
+            return find_in(worker.set, self, worker);
+        }
+        let mut numbers: *const u32 = worker.row::<u32>(self.element);
+        if known.within != ALL {
+            for lane in 0..LANES {
+                // SAFETY: a row has that many lanes.
+                worker.numbers[lane] = unsafe { *numbers.add(lane) } & worker.spread[lane];
+            }
+            numbers = worker.numbers.as_ptr();
+        }
+        Found::Together(Elements {
+            base,
+            stride: self.stride,
+            numbers,
+            successive: known.successive,
+        })
     }
 
     /// Where one lane's scalar lies, if it does.

@@ -7,6 +7,7 @@
 //! Invariant: instructions keep their positions, so that findings name the same lines.
 
 use super::cells::{Use, cells, is_control, is_pure};
+use super::reuse::reuse;
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
 use crate::plan::Program;
@@ -24,13 +25,54 @@ pub(crate) type Code = Vec<Option<Instruction>>;
 
 /// Simplifies a program.
 pub(crate) fn simplify(program: &Program) -> Code {
+    simplify_and(program, |_, _| {})
+}
+
+/// As [`simplify`], for code that nobody simplifies after us.
+pub(super) fn simplify_fully(program: &Program) -> Code {
+    simplify_and(program, |code, zeroes| reuse(code, program, zeroes))
+}
+
+fn simplify_and(program: &Program, further: impl Fn(&mut Code, &Zeroes)) -> Code {
     let mut code: Code = program.code.iter().copied().map(Some).collect();
     drop_empty_jumps(&mut code);
     forward_copies(&mut code, program);
     let zeroes = Zeroes::of(program);
     drop_overwritten_zeroes(&mut code, program, &zeroes);
+    further(&mut code, &zeroes);
     drop_unread(&mut code, program);
     code
+}
+
+/// The runs of cells that a zeroing instruction at this position of simplified code is needed for: the
+/// others are overwritten before anything reads them.
+pub(super) fn needed_zeroes(
+    code: &Code,
+    program: &Program,
+    at: usize,
+    (first, count): (Cell, u32),
+) -> Vec<(Cell, u32)> {
+    if !can_follow(code) {
+        return vec![(first, count)];
+    }
+    let mut fates: Vec<Option<Fate>> = (0..count).map(|_| None).collect();
+    follow(code, program, at, first, &mut fates);
+    let mut runs: Vec<(Cell, u32)> = Vec::new();
+    for (n, fate) in fates.iter().enumerate() {
+        if matches!(fate, Some(Fate::Needed | Fate::AddedTo(_))) {
+            match runs.last_mut() {
+                Some((start, length)) if start.0 + *length == first.at(n).0 => *length += 1,
+                _ => runs.push((first.at(n), 1)),
+            }
+        }
+    }
+    runs
+}
+
+/// Whether zeroes can be followed: lanes that wait for a label skip what stands before it.
+fn can_follow(code: &Code) -> bool {
+    let mut left = code.iter().flatten();
+    code.len() <= LONGEST_FOLLOWED && !left.any(|it| matches!(it, Instruction::Label { .. }))
 }
 
 /// Functions that return at their end alone, and returns to a label that follows at once.
@@ -75,15 +117,30 @@ fn drop_empty_jumps(code: &mut Code) {
 
 /// Reads of a copy become reads of what was copied, up to where either changes or control divides.
 fn forward_copies(code: &mut Code, program: &Program) {
-    // Pairs of a copy and its source; few are valid at a time.
-    let mut copies: Vec<(Cell, Cell)> = Vec::new();
-    for slot in code.iter_mut() {
-        let Some(instruction) = slot else { continue };
+    let mut copies = Copies::default();
+    for instruction in code.iter_mut().flatten() {
+        copies.replace_in(instruction);
+        copies.note(instruction, program);
+    }
+}
+
+/// Pairs of a copy and its source that hold in straight code; few do at a time.
+#[derive(Default)]
+pub(super) struct Copies(Vec<(Cell, Cell)>);
+
+impl Copies {
+    /// Lets an instruction read sources instead of copies.
+    pub(super) fn replace_in(&self, instruction: &mut Instruction) {
+        replace_reads(instruction, &self.0);
+    }
+
+    /// Takes note of what an instruction copies and changes.
+    pub(super) fn note(&mut self, instruction: &Instruction, program: &Program) {
+        let copies = &mut self.0;
         if is_control(instruction) {
             copies.clear();
-            continue;
+            return;
         }
-        replace_reads(instruction, &copies);
         cells(instruction, program, |cell, how| {
             if how != Use::Read {
                 copies.retain(|(copy, source)| *copy != cell && *source != cell);
@@ -118,9 +175,12 @@ fn replace_reads(instruction: &mut Instruction, copies: &[(Cell, Cell)]) {
         Instruction::Unary { a, .. }
         | Instruction::Classify { a, .. }
         | Instruction::Move { src: a, .. }
-        | Instruction::Cast { src: a, .. }
-        | Instruction::Store { src: a, .. }
-        | Instruction::Atomic { src: a, .. } => through(a),
+        | Instruction::Cast { src: a, .. } => through(a),
+        Instruction::Load { from, .. } => through(&mut from.element),
+        Instruction::Store { src: a, to: at, .. } | Instruction::Atomic { src: a, at, .. } => {
+            through(a);
+            through(&mut at.element);
+        }
         Instruction::Select { cond, a, b, .. } => [cond, a, b].into_iter().for_each(through),
         Instruction::AddressParam { rank, indices, .. } => {
             indices[..usize::from(*rank)].iter_mut().for_each(through);
@@ -130,7 +190,7 @@ fn replace_reads(instruction: &mut Instruction, copies: &[(Cell, Cell)]) {
 }
 
 /// Cells that are zero throughout, by type.
-struct Zeroes(Vec<(Scalar, Cell)>);
+pub(super) struct Zeroes(Vec<(Scalar, Cell)>);
 
 impl Zeroes {
     fn of(program: &Program) -> Self {
@@ -145,6 +205,11 @@ impl Zeroes {
             .find(|(other, _)| *other == ty)
             .map(|(_, cell)| *cell)
     }
+
+    /// Whether a cell is the zero of a type.
+    pub(super) fn is_zero(&self, ty: Scalar, cell: Cell) -> bool {
+        self.cell(ty) == Some(cell)
+    }
 }
 
 /// What becomes of a cell after it is zeroed.
@@ -157,9 +222,7 @@ enum Fate {
 }
 
 fn drop_overwritten_zeroes(code: &mut Code, program: &Program, zeroes: &Zeroes) {
-    // Lanes that wait for a label skip what stands before it.
-    let mut left = code.iter().flatten();
-    if code.len() > LONGEST_FOLLOWED || left.any(|it| matches!(it, Instruction::Label { .. })) {
+    if !can_follow(code) {
         return;
     }
     for at in 0..code.len() {
@@ -186,8 +249,9 @@ fn drop_overwritten_zeroes(code: &mut Code, program: &Program, zeroes: &Zeroes) 
                         kept.push(n);
                     }
                 }
-                // A cell without any use at all is taken out with what nobody reads.
-                Some(Fate::Needed) | None => kept.push(n),
+                Some(Fate::Needed) => kept.push(n),
+                // Nothing uses it.
+                None => {}
             }
         }
         code[at] = contiguous(first, &kept);
@@ -215,12 +279,12 @@ fn follow(code: &Code, program: &Program, at: usize, first: Cell, fates: &mut [O
             Instruction::If { .. } | Instruction::Loop => depth += 1,
             Instruction::EndIf | Instruction::LoopExit => match depth.checked_sub(1) {
                 Some(outer) => depth = outer,
-                None => break,
+                None => return need_the_rest(fates),
             },
             Instruction::Break { .. }
             | Instruction::Continue { .. }
             | Instruction::Return
-            | Instruction::ReturnTo { .. } => break,
+            | Instruction::ReturnTo { .. } => return need_the_rest(fates),
             _ => {}
         }
         let adds = match *instruction {
@@ -257,7 +321,10 @@ fn follow(code: &Code, program: &Program, at: usize, first: Cell, fates: &mut [O
             return;
         }
     }
-    // Where the walk ends early, whatever follows may read the zero.
+}
+
+/// Where the walk ends early, whatever follows may read the zero.
+fn need_the_rest(fates: &mut [Option<Fate>]) {
     for fate in fates.iter_mut().filter(|fate| fate.is_none()) {
         *fate = Some(Fate::Needed);
     }

@@ -121,10 +121,18 @@ unsafe fn write_elements<S: Stored>(
     // SAFETY: the caller's.
     unsafe {
         if let Some(to) = elements.run::<S>() {
-            for first in (0..LANES).step_by(CHUNK) {
-                let new = read_chunk(source, first);
-                for lane in 0..CHUNK {
-                    S::put(to.add((first + lane) * S::BYTES), new[lane]);
+            if worker.mask == ALL {
+                for first in (0..LANES).step_by(CHUNK) {
+                    let new = read_chunk(source, first);
+                    for lane in 0..CHUNK {
+                        S::put(to.add((first + lane) * S::BYTES), new[lane]);
+                    }
+                }
+            } else {
+                for lane in 0..LANES {
+                    if worker.spread[lane] != 0 {
+                        S::put(to.add(lane * S::BYTES), *source.add(lane));
+                    }
                 }
             }
         } else if worker.mask == ALL {
@@ -148,7 +156,7 @@ impl<S: Stored> Body for Exchange<S> {
             worker.row::<S::Word>(step.dst),
         );
         match place.find(worker) {
-            Found::Together(elements) if elements.successive => {
+            Found::Together(elements) if elements.successive && worker.mask == ALL => {
                 for first in (0..LANES).step_by(CHUNK) {
                     // SAFETY: `find` says that the elements lie in one array; the others are rows.
                     unsafe {
@@ -214,7 +222,14 @@ impl<T: Sum, S: Stored<Word = T::Bits>> Body for Add<S, T> {
         };
         match place.find(worker) {
             Found::Together(elements) => {
-                if let Some(to) = elements.run::<S>() {
+                let run = elements.run::<S>();
+                if let Some(to) = run.filter(|_| worker.mask != ALL) {
+                    for lane in 0..LANES {
+                        if worker.spread[lane] != 0 {
+                            add(to.wrapping_add(lane * S::BYTES), lane);
+                        }
+                    }
+                } else if let Some(to) = run {
                     for first in (0..LANES).step_by(CHUNK) {
                         // SAFETY: `find` says that the elements lie in one array; `source` is a row.
                         unsafe {
@@ -228,6 +243,14 @@ impl<T: Sum, S: Stored<Word = T::Bits>> Body for Add<S, T> {
                                 S::put(to.add((first + lane) * S::BYTES), new[lane]);
                             }
                         }
+                    }
+                } else if let Some(at) = elements.same(worker) {
+                    // One after another all the same, without the way through memory.
+                    // SAFETY: as above.
+                    unsafe {
+                        let sum =
+                            (0..LANES).fold(S::get(at), |sum, lane| T::sum(sum, *source.add(lane)));
+                        S::put(at, sum);
                     }
                 } else if worker.mask == ALL {
                     (0..LANES).for_each(|lane| add(elements.at(lane), lane));

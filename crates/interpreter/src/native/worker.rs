@@ -2,8 +2,10 @@
 
 use warpsmith_lanes::InstructionSet;
 
-use super::memory::Region;
+use super::code::NativeCode;
+use super::memory::{Base, Region};
 use super::place::Place;
+use super::step::Step;
 use crate::binding::Bindings;
 use crate::lanes::{LANES, Mask, Word, spread};
 use crate::machine::Machine;
@@ -18,10 +20,23 @@ pub(super) struct Indexed {
     pub(super) rows: [u32; 4],
 }
 
+/// What is known of a row that only indices of one array parameter are written to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// The lanes, active or not, whose number is that of an element.
+    pub(super) within: Mask,
+    /// Whether those are all lanes, and their elements follow one another.
+    pub(super) successive: bool,
+}
+
 /// What all workers of a launch share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared<'p> {
     pub(super) places: &'p [Place],
+    /// Where each place lies, if it is in an array parameter.
+    pub(super) bases: &'p [Base],
+    /// The steps that a group of them stands for.
+    pub(super) grouped: &'p [Step],
     pub(super) indexed: &'p [Indexed],
     pub(super) regions: &'p [Region],
     /// Whether other workers use the memory at the same time.
@@ -41,6 +56,8 @@ pub(super) struct Worker<'p> {
     pub(super) spare: Spare,
     /// The elements' numbers of the active lanes, and 0 for others.
     pub(super) numbers: [u32; LANES],
+    /// What is known of rows of indices, by the number that the code gives them.
+    pub(super) known: Vec<Known>,
     pub(super) set: InstructionSet,
 }
 
@@ -49,15 +66,15 @@ pub(super) struct Worker<'p> {
 pub(super) struct Spare(pub(super) [u64; LANES]);
 
 impl<'p> Worker<'p> {
-    /// A worker; `wide` says whether steps use 64-bit rows.
+    /// A worker for the code.
     pub(super) fn new(
         program: &'p Program,
         bindings: &'p Bindings,
         shared: Shared<'p>,
-        wide: bool,
+        code: &NativeCode,
     ) -> Self {
         let mut machine = Machine::new(program, bindings);
-        if wide {
+        if code.wide {
             machine.registers.need_wide();
         }
         let (narrow, wide) = machine.registers.pointers();
@@ -70,6 +87,7 @@ impl<'p> Worker<'p> {
             spread: [0; LANES],
             spare: Spare([0; LANES]),
             numbers: [0; LANES],
+            known: vec![Known::default(); code.known],
             set: InstructionSet::widest(),
         }
     }
