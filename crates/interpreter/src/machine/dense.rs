@@ -31,13 +31,75 @@ pub(crate) struct DenseCall {
     pub(crate) arrays: Vec<Operand>,
 }
 
-/// A lane's view of memory during a call.
-struct Matrices<'a, 'p> {
+/// What a lane sees of the registers and of memory.
+pub(crate) trait LaneMemory {
+    /// A lane's word of a cell.
+    fn word(&self, cell: Cell) -> u32;
+    /// Whether an array has such an element; those of an array from its buffer's beginning.
+    fn has(&self, buffer: usize, element: usize) -> bool;
+    fn load(&mut self, space: Space, buffer: usize, element: usize) -> f32;
+    fn store(&mut self, space: Space, buffer: usize, element: usize, value: f32);
+}
+
+/// A lane's call.
+struct Matrices<'a, M> {
+    memory: &'a mut M,
+    /// The first index that lay outside its array.
+    outside: Option<i32>,
+}
+
+/// Does what a call says for one lane; gives the first index that lay outside its array.
+pub(crate) fn run_dense(call: &DenseCall, memory: &mut impl LaneMemory) -> Option<i32> {
+    let mut matrices = Matrices {
+        memory,
+        outside: None,
+    };
+    matrices.run(call);
+    matrices.outside
+}
+
+/// The interpreter's memory as a lane sees it.
+struct Interpreted<'a, 'p> {
     machine: &'a mut Machine<'p>,
     lane: usize,
     position: usize,
-    /// The first index that lay outside its array.
-    outside: Option<i32>,
+}
+
+impl LaneMemory for Interpreted<'_, '_> {
+    fn word(&self, cell: Cell) -> u32 {
+        self.machine.registers.row::<u32>(cell)[self.lane]
+    }
+
+    fn has(&self, buffer: usize, element: usize) -> bool {
+        let memory = self.machine.bindings.buffers.get(buffer);
+        memory
+            .and_then(|memory| memory.columns.first()?.get(element))
+            .is_some()
+    }
+
+    fn load(&mut self, space: Space, buffer: usize, element: usize) -> f32 {
+        let at = (buffer, 0, element);
+        self.machine
+            .note_place(self.lane, self.position, at, space, Touch::Read);
+        let column = self.machine.memory(space, buffer);
+        let bits = column.and_then(|column| column.get(element));
+        f32::from_bits(bits.unwrap_or(0) as u32)
+    }
+
+    fn store(&mut self, space: Space, buffer: usize, element: usize, value: f32) {
+        let bits = u64::from(value.to_bits());
+        let column = self.machine.memory(space, buffer);
+        let old = column.and_then(|column| column.get(element));
+        let touch = Touch::Write {
+            unchanged: old == Some(bits),
+        };
+        let at = (buffer, 0, element);
+        self.machine
+            .note_place(self.lane, self.position, at, space, touch);
+        if let Some(column) = self.machine.memory(space, buffer) {
+            column.set(element, bits);
+        }
+    }
 }
 
 /// A product's shape: rows, columns, terms; whether the factors are stored transposed.
@@ -54,26 +116,29 @@ impl Machine<'_> {
         let program = self.program;
         let call = &program.dense[entry as usize];
         for lane in each(mask) {
-            let mut matrices = Matrices {
+            let mut memory = Interpreted {
                 machine: self,
                 lane,
                 position,
-                outside: None,
             };
-            matrices.run(call);
-            if let Some(index) = matrices.outside {
-                let detail = move |_: &Self, _: usize| format!("element {index} of a dense matrix");
-                self.stop(1 << lane, position, Fault::OutOfBounds, detail);
+            if let Some(index) = run_dense(call, &mut memory) {
+                self.stop_outside_dense(lane, position, index);
             }
         }
     }
+
+    /// Stops a lane that left an array.
+    pub(crate) fn stop_outside_dense(&mut self, lane: usize, position: usize, index: i32) {
+        let detail = move |_: &Self, _: usize| format!("element {index} of a dense matrix");
+        self.stop(1 << lane, position, Fault::OutOfBounds, detail);
+    }
 }
 
-impl Matrices<'_, '_> {
+impl<M: LaneMemory> Matrices<'_, M> {
     fn run(&mut self, call: &DenseCall) {
         let mut sizes = [0; 5];
         for (size, cell) in sizes.iter_mut().zip(&call.sizes) {
-            *size = self.machine.registers.row::<i32>(*cell)[self.lane];
+            *size = self.memory.word(*cell).cast_signed();
         }
         let size = |n: usize| sizes[n];
         match (call.kind, call.arrays.as_slice()) {
@@ -109,9 +174,8 @@ impl Matrices<'_, '_> {
                 self.product(shape(p, n, m, [!first, false]), a, dc, db, true);
             }
             (DenseKind::Cholesky, &[a, l]) => {
-                let number = call.number.map_or(0.0, |cell| {
-                    self.machine.registers.row::<f32>(cell)[self.lane]
-                });
+                let number = call.number;
+                let number = number.map_or(0.0, |cell| f32::from_bits(self.memory.word(cell)));
                 self.cholesky(size(0), a, number, l);
             }
             (DenseKind::Substitution, &[l, b, x]) => self.substitute(size(0), l, b, x),
@@ -132,17 +196,12 @@ impl Matrices<'_, '_> {
     }
 
     fn place(&mut self, (array, _): Operand, index: i32) -> Option<(usize, usize)> {
-        let field = |n: usize| self.machine.registers.row::<i32>(array.at(n))[self.lane];
+        let field = |n: usize| self.memory.word(array.at(n)).cast_signed();
         let place = usize::try_from(field(0))
             .ok()
             .zip(usize::try_from(field(1).wrapping_add(index)).ok());
-        let inside = index >= 0
-            && place.is_some_and(|(buffer, element)| {
-                let memory = self.machine.bindings.buffers.get(buffer);
-                memory
-                    .and_then(|memory| memory.columns.first()?.get(element))
-                    .is_some()
-            });
+        let inside =
+            index >= 0 && place.is_some_and(|(buffer, element)| self.memory.has(buffer, element));
         if !inside {
             self.outside.get_or_insert(index);
         }
@@ -150,40 +209,15 @@ impl Matrices<'_, '_> {
     }
 
     fn get(&mut self, operand: Operand, index: i32) -> f32 {
-        let Some((buffer, element)) = self.place(operand, index) else {
-            return 0.0;
-        };
-        let at = (buffer, 0, element);
-        self.machine
-            .note_place(self.lane, self.position, at, operand.1, Touch::Read);
-        let bits = self
-            .machine
-            .memory(operand.1, buffer)
-            .and_then(|column| column.get(element));
-        f32::from_bits(bits.unwrap_or(0) as u32)
+        match self.place(operand, index) {
+            Some((buffer, element)) => self.memory.load(operand.1, buffer, element),
+            None => 0.0,
+        }
     }
 
     fn set(&mut self, operand: Operand, index: i32, value: f32) {
-        let Some((buffer, element)) = self.place(operand, index) else {
-            return;
-        };
-        let bits = u64::from(value.to_bits());
-        let old = self
-            .machine
-            .memory(operand.1, buffer)
-            .and_then(|column| column.get(element));
-        let touch = Touch::Write {
-            unchanged: old == Some(bits),
-        };
-        self.machine.note_place(
-            self.lane,
-            self.position,
-            (buffer, 0, element),
-            operand.1,
-            touch,
-        );
-        if let Some(column) = self.machine.memory(operand.1, buffer) {
-            column.set(element, bits);
+        if let Some((buffer, element)) = self.place(operand, index) {
+            self.memory.store(operand.1, buffer, element, value);
         }
     }
 

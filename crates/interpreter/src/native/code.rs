@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::{CheckDivisor, Clear, Coordinate, OfParameter, OfValue};
 use super::cells::{Use, cells, is_control};
+use super::dense::Dense;
 use super::group::{AddAll, ExchangeAll, Kind, LoadAll, StoreAll, group};
 use super::memory::{
     BrainFloat, HalfFloat, Narrow, Signed8, Signed16, Truth, Unsigned8, Unsigned16, Wide,
@@ -94,7 +95,6 @@ impl NativeCode {
         let vectors = Vectors::detect().ok_or("a processor without AVX2")?;
         for instruction in &program.code {
             match instruction {
-                Instruction::Dense { .. } => return Err("dense matrices in arrays"),
                 Instruction::Tile { .. } => return Err("tiles"),
                 Instruction::Allocate { .. } => return Err("arrays of a thread's own"),
                 _ => {}
@@ -501,6 +501,7 @@ impl Translator<'_> {
                 };
                 (Some(run), rows)
             }
+            Instruction::Dense { .. } => (Some(plain::<Dense>()), Rows::default()),
             Instruction::LowerBound { dst, .. } => {
                 let rows = Rows {
                     dst: self.row(dst),

@@ -17,6 +17,7 @@ mod address;
 mod cells;
 mod check;
 mod code;
+mod dense;
 mod group;
 mod launch;
 mod memory;
