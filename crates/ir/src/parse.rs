@@ -333,6 +333,13 @@ impl<'t> Parser<'t> {
                 }
             }
             "ref" => Type::Reference(self.ty()?),
+            "python" => {
+                let which: u64 = self.int()?;
+                self.symbol(',')?;
+                let plain = self.ty()?;
+                self.symbol('>')?;
+                return Ok(self.types.with_python_types(plain, which));
+            }
             "tuple" => {
                 let mut parts = Vec::new();
                 while !self.lexer.eat_symbol('>') {

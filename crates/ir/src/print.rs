@@ -86,6 +86,10 @@ fn quoted(text: &str) -> String {
 
 /// A type.
 fn type_text(module: &Module, ty: TypeId) -> String {
+    if let Some(which) = module.types.python_types(ty) {
+        let plain = type_text(module, module.types.plain(ty));
+        return format!("python<{which}, {plain}>");
+    }
     match module.types.get(ty) {
         Type::Scalar(scalar) => scalar.name().to_owned(),
         Type::Range => "range".to_owned(),

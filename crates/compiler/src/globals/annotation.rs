@@ -16,6 +16,14 @@ pub(crate) fn type_of(
     tables: &mut Tables<'_>,
     expr: ExprId,
 ) -> Result<TypeId, Problem> {
+    if let ExprKind::Subscript(base, parts) = tables.tree.expr(expr).kind
+        && is_tuple(scope, tables, base)
+    {
+        return tuple_of(scope, tables, parts);
+    }
+    if let Some(query) = grid_query(scope, tables, expr) {
+        return Ok(tables.types.intern(Type::Query(query)));
+    }
     match evaluate(scope, tables, expr) {
         Global::Type(ty) | Global::PythonType(ty) => Ok(ty),
         Global::Handle => Ok(TypeId::U64),
@@ -36,6 +44,57 @@ pub(crate) fn type_of(
             ))
         }
     }
+}
+
+/// `wp.HashGridQuery[wp.float64]`: a search in a hash grid whose coordinates have this type.
+fn grid_query(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Option<Query> {
+    let ExprKind::Subscript(base, scalar) = tables.tree.expr(expr).kind else {
+        return None;
+    };
+    let Global::Type(class) = path(scope, tables, base) else {
+        return None;
+    };
+    if tables.types.get(class) != Type::Query(Query::HashGrid) {
+        return None;
+    }
+    let (Global::Type(scalar) | Global::PythonType(scalar)) = evaluate(scope, tables, scalar)
+    else {
+        return None;
+    };
+    match tables.types.get(scalar) {
+        Type::Scalar(Scalar::F16) => Some(Query::HashGridHalf),
+        Type::Scalar(Scalar::F32) => Some(Query::HashGrid),
+        Type::Scalar(Scalar::F64) => Some(Query::HashGridDouble),
+        _ => None,
+    }
+}
+
+/// The tuple that `tuple[…]` names as the type of a parameter. One of any length is generic.
+fn tuple_of(scope: &mut Scope, tables: &mut Tables<'_>, parts: ExprId) -> Result<TypeId, Problem> {
+    let items = match tables.tree.expr(parts).kind {
+        ExprKind::Tuple(list) => tables.tree.exprs_in(list).to_vec(),
+        _ => vec![parts],
+    };
+    let is_rest = |item: &ExprId| tables.tree.expr(*item).kind == ExprKind::Unsupported("`...`");
+    if let [_, rest] = &items[..]
+        && is_rest(rest)
+    {
+        return Ok(TypeId::scalar(Scalar::Any));
+    }
+    let mut types = Vec::with_capacity(items.len());
+    let mut which = 0;
+    for (at, item) in items.into_iter().enumerate() {
+        // Warp writes Python's own types by their own names here.
+        if matches!(evaluate(scope, tables, item), Global::PythonType(_)) && at < 64 {
+            which |= 1 << at;
+        }
+        types.push(type_of(scope, tables, item)?);
+    }
+    let plain = tables.types.tuple(&types);
+    Ok(match which {
+        0 => plain,
+        _ => tables.types.with_python_types(plain, which),
+    })
 }
 
 /// What a return annotation says.

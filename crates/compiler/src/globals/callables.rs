@@ -40,6 +40,9 @@ impl Scope {
         let [expression] = *tables.tree.exprs_in(node.decorators) else {
             self.forget_globals(tables, node.body);
             self.set(key, Global::Opaque("a Python function"));
+            if node.decorators.len == 0 {
+                self.set_host_function(key, index);
+            }
             return Ok(());
         };
         let (callee, keywords) = match tables.tree.expr(expression).kind {

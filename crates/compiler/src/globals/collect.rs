@@ -124,7 +124,18 @@ impl Scope {
     /// Gives the names of a target a value.
     fn bind(&mut self, tables: &mut Tables<'_>, target: ExprId, value: ExprId, result: Global) {
         match tables.tree.expr(target).kind {
-            ExprKind::Name(name) => self.set(name, result),
+            ExprKind::Name(name) => {
+                self.set(name, result);
+                if matches!(
+                    tables.tree.expr(value).kind,
+                    ExprKind::Tuple(_)
+                        | ExprKind::ListDisplay(_)
+                        | ExprKind::SetDisplay(_)
+                        | ExprKind::Dict(_)
+                ) {
+                    self.set_display(name, value);
+                }
+            }
             ExprKind::Tuple(names) | ExprKind::ListDisplay(names) => {
                 let names = tables.tree.exprs_in(names).to_vec();
                 let values = match tables.tree.expr(value).kind {

@@ -1,6 +1,8 @@
 //! Evaluating module-level expressions.
 
 use super::arithmetic::{arithmetic, compare, elementwise};
+use super::display::{contains, element, length};
+use super::host_call::{HostFunction, call_function};
 use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
@@ -61,6 +63,11 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             args,
             keywords,
         } => call(scope, tables, func, args, keywords),
+        ExprKind::Subscript(base, index)
+            if let Some(item) = element(scope, tables, base, index) =>
+        {
+            evaluate(scope, tables, item)
+        }
         ExprKind::Subscript(..) => match super::annotation::array_subscript(scope, tables, expr) {
             Some(ty) => Global::Type(ty),
             None => OPAQUE,
@@ -71,6 +78,9 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
 
 /// A chain of comparisons, each of two neighbours.
 fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first: u32) -> Global {
+    if let Some(value) = membership(scope, tables, operands, first) {
+        return value;
+    }
     let mut values = Vec::with_capacity(operands.len as usize);
     for at in operands.start..operands.start + operands.len {
         let operand = tables.tree.expr_lists[at as usize];
@@ -99,6 +109,29 @@ fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first:
         };
     }
     Global::Value(Constant::Bool(holds))
+}
+
+/// `x in display` and `x not in display`; nothing where it is another comparison.
+fn membership(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    operands: List,
+    first: u32,
+) -> Option<Global> {
+    let CompareOp::Unsupported(op @ ("`in`" | "`not in`")) = tables.tree.compares[first as usize]
+    else {
+        return None;
+    };
+    let &[value, display] = tables.tree.exprs_in(operands) else {
+        return Some(OPAQUE);
+    };
+    let Global::Value(value) = evaluate(scope, tables, value) else {
+        return Some(OPAQUE);
+    };
+    let found = contains(scope, tables, value, display);
+    Some(found.map_or(OPAQUE, |found| {
+        Global::Value(Constant::Bool(found == (op == "`in`")))
+    }))
 }
 
 /// What an operator makes of two values.
@@ -194,6 +227,16 @@ fn call(
         ExprKind::Call { .. } => evaluate(scope, tables, func),
         _ => path(scope, tables, func),
     };
+    if let (&[arg], 0, ExprKind::Name(name)) = (
+        tables.tree.exprs_in(args),
+        keywords.len,
+        tables.tree.expr(func).kind,
+    ) && tables.names.get(name) == "len"
+        && scope.get(name).is_none()
+        && let Some(length) = length(scope, tables, arg)
+    {
+        return Global::Value(Constant::Number(Number::Int(length as i128)));
+    }
     let mut values = Vec::with_capacity(args.len as usize);
     for at in args.start..args.start + args.len {
         let arg = tables.tree.expr_lists[at as usize];
@@ -203,6 +246,12 @@ fn call(
         && let Some(value) = python_function(scope, tables, func, &values)
     {
         return value;
+    }
+    if keywords.len == 0
+        && let Some(function) = host_function(scope, tables, func, callee)
+    {
+        let result = call_function(scope, tables, function, &values);
+        return result.unwrap_or(Global::Opaque("a call that only Python can run"));
     }
     match callee {
         Global::WarpCallable(name) => match tables.names.get(name) {
@@ -243,7 +292,45 @@ fn call(
                 _ => OPAQUE,
             }
         }
+        Global::Builtin(index)
+            if BUILTINS[usize::from(index)].name == "static"
+                && values.len() == 1
+                && keywords.len == 0 =>
+        {
+            values[0]
+        }
         _ => OPAQUE,
+    }
+}
+
+/// The function that a call at module level runs in Python.
+fn host_function(
+    scope: &Scope,
+    tables: &Tables<'_>,
+    func: ExprId,
+    callee: Global,
+) -> Option<HostFunction> {
+    match (callee, tables.tree.expr(func).kind) {
+        (Global::Opaque(_), ExprKind::Name(name)) => scope.host_function(name),
+        (Global::Function(set), _) => {
+            let set = &scope.sets[set as usize];
+            // Which of several runs depends on the arguments' types.
+            let [only] = set.overloads[..] else {
+                return None;
+            };
+            let def = &scope.functions[only as usize];
+            if !set.templates.is_empty() || def.library || !def.closure.is_empty() {
+                return None;
+            }
+            let mut nodes = tables.tree.functions.iter();
+            let same_body = |list: List| (list.start, list.len) == (def.body.start, def.body.len);
+            let node = nodes.position(|node| node.name == def.key && same_body(node.body))?;
+            Some(HostFunction {
+                node: node as u32,
+                module: def.module,
+            })
+        }
+        _ => None,
     }
 }
 

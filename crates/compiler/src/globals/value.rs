@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::host_call::{HostFunction, Progress};
 use super::project::ProjectModule;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
@@ -86,6 +87,12 @@ pub(crate) struct Scope {
     pub(crate) elements: Vec<Number>,
     /// Names that stood for something else before.
     rebound: Vec<Name>,
+    /// Lists, tuples, sets and dictionaries by the module and the name that they were first given.
+    displays: HashMap<(u16, Name), ExprId>,
+    /// Functions that can be called while the module is read.
+    host_functions: HashMap<(u16, Name), HostFunction>,
+    /// How far such calls have gone.
+    pub(super) progress: Progress,
 }
 
 /// How much a scope held at some time.
@@ -133,6 +140,40 @@ impl Scope {
         self.config = ModuleOptions::default();
         self.elements.clear();
         self.rebound.clear();
+        self.displays.clear();
+        self.host_functions.clear();
+    }
+
+    /// Notes the display that a name of the module at hand is given.
+    pub(super) fn set_display(&mut self, name: Name, display: ExprId) {
+        self.displays.insert((self.module, name), display);
+    }
+
+    /// The display that a name of the module at hand was given.
+    pub(super) fn display(&self, name: Name) -> Option<ExprId> {
+        self.displays.get(&(self.module, name)).copied()
+    }
+
+    /// Notes the Python function that a name of the module at hand stands for.
+    pub(super) fn set_host_function(&mut self, name: Name, node: u32) {
+        let module = self.module;
+        let function = HostFunction { node, module };
+        self.host_functions.insert((module, name), function);
+    }
+
+    /// The Python function that a name stands for, if it has never stood for anything else.
+    pub(super) fn host_function(&self, name: Name) -> Option<HostFunction> {
+        let found = self.host_functions.get(&(self.module, name)).copied();
+        found.filter(|_| !self.is_rebound(name))
+    }
+
+    /// Lets a name stand for something for a while; gives what it stood for.
+    pub(super) fn shadow(&mut self, name: Name, value: Option<Global>) -> Option<Global> {
+        let values = &mut self.table.values;
+        if values.len() <= name.index() {
+            values.resize(name.index() + 1, None);
+        }
+        std::mem::replace(&mut values[name.index()], value)
     }
 
     /// Whether a name has stood for different things.

@@ -7,7 +7,7 @@ use super::value::{Few, Res, Value, fail, hinted, placed, problem};
 use crate::diagnostic::LIBRARY_FUNCTION;
 use crate::globals::Global;
 use crate::overload::{
-    Bound, CallError, Outcome, describe_types, result_type, select, select_plain,
+    Bound, CallError, Outcome, call_result, describe_types, select, select_plain,
 };
 use crate::syntax::{ExprId, ExprKind, List};
 use warpsmith_ir::builtin::{BUILTINS, Default, Dispatch, Row, Rule};
@@ -242,7 +242,7 @@ impl Body<'_, '_> {
                         .iter()
                         .all(|param| param.default == Default::Absent) =>
             {
-                result_type(row.rule, self.shared.types, types).map_err(|error| {
+                call_result(row, self.shared.types, types).map_err(|error| {
                     let CallError(code, message) = error;
                     problem(code, format!("`{}`: {message}", builtin.name))
                 })?
@@ -531,7 +531,7 @@ impl Body<'_, '_> {
     /// The type of a builtin call that needs nothing but its arguments' types.
     pub(super) fn plain_outcome(&mut self, row: &Row, args: &[Item]) -> Result<Outcome, CallError> {
         let types: Vec<TypeId> = args.iter().map(|item| self.item_type(*item)).collect();
-        result_type(row.rule, self.shared.types, &types)
+        call_result(row, self.shared.types, &types)
     }
 
     pub(super) fn item_type(&self, item: Item) -> TypeId {

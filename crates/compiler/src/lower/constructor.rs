@@ -28,8 +28,7 @@ impl Dispatched {
 
 pub(super) type Out<T> = Result<T, CallError>;
 
-/// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
-pub(super) const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+pub(super) use crate::overload::PYTHON_SCALAR;
 
 pub(super) fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
     Err(CallError(code, message.into()))
@@ -481,7 +480,7 @@ impl Body<'_, '_> {
     fn scalar_only(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
         let scalar = match Self::bound(row, items, "dtype") {
             None => Scalar::F32,
-            Some(Item::Type(_, true)) => return fail("K021", PYTHON_SCALAR),
+            Some(Item::Type(ty, true)) if ty != TypeId::F32 => return fail("K021", PYTHON_SCALAR),
             Some(Item::Type(ty, _)) => match self.shared.types.get(ty) {
                 Type::Scalar(scalar) => scalar,
                 _ => return fail("K016", "`dtype` must be a scalar type"),
@@ -494,6 +493,11 @@ impl Body<'_, '_> {
             Type::Transform(scalar)
         });
         let template = self.shape_template(result);
+        // Python's `float` keeps its name in the type of the result.
+        let result = match Self::bound(row, items, "dtype") {
+            Some(Item::Type(_, true)) => self.shared.types.with_python_types(result, 1),
+            _ => result,
+        };
         Ok(Dispatched::one(result, Vec::new(), template))
     }
 

@@ -60,6 +60,7 @@ impl Body<'_, '_> {
             ExprKind::Slice(parts) => self.array_slice(parts).map(Value::Var),
             ExprKind::Tuple(list) => self.tuple(list).map(Value::Var),
             ExprKind::ListDisplay(_) => fail("K005", "a list has no place in a kernel"),
+            ExprKind::SetDisplay(_) => fail("K005", "a set has no place in a kernel"),
             ExprKind::Dict(_) => fail("K005", "a dictionary has no place in a kernel"),
             ExprKind::Starred(_) => fail("K005", "`*` is only understood in a call's arguments"),
             ExprKind::Unsupported(what) => fail("K005", format!("{what} has no place in a kernel")),

@@ -212,11 +212,14 @@ impl Body<'_, '_> {
                 [func].into_iter().chain(args).chain(values).collect()
             }
             ExprKind::Attribute(base, _) => vec![base],
+            ExprKind::Subscript(base, index) => vec![base, index],
             ExprKind::Unary(_, operand) => vec![operand],
             ExprKind::Binary(_, left, right) => vec![left, right],
             ExprKind::Compare(list, _)
             | ExprKind::BoolOp { values: list, .. }
             | ExprKind::Tuple(list)
+            | ExprKind::SetDisplay(list)
+            | ExprKind::Dict(list)
             | ExprKind::ListDisplay(list) => tree.exprs_in(list).to_vec(),
             ExprKind::IfElse { test, body, orelse } => vec![test, body, orelse],
             _ => Vec::new(),

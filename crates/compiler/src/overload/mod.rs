@@ -4,4 +4,6 @@ mod matching;
 mod result;
 
 pub(crate) use matching::{Bound, describe_types, select, select_plain};
-pub(crate) use result::{CallError, Outcome, common_scalar, result_type};
+pub(crate) use result::{
+    CallError, Outcome, PYTHON_SCALAR, call_result, common_scalar, result_type,
+};

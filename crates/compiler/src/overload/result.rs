@@ -1,7 +1,7 @@
 //! The type of a call's result, for the rules that need types alone. Constructors, whose result also
 //! depends on constant arguments, are worked out where calls are lowered.
 
-use warpsmith_ir::builtin::{Pattern, Rule};
+use warpsmith_ir::builtin::{Pattern, Row, Rule};
 use warpsmith_ir::types::{Mapping, Scalar, Type, TypeId, TypeTable};
 
 /// What a call gives.
@@ -70,6 +70,47 @@ fn fixed(types: &mut TypeTable, pattern: Pattern) -> Option<TypeId> {
         Pattern::Str => TypeId::STR,
         _ => return None,
     })
+}
+
+/// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
+pub(crate) const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+
+/// The result of a plain call of `row`. Where arguments have Python's `float` in their type, it is handed on as it
+/// is or becomes `wp::float32`; of calls that are not named here it is not known.
+pub(crate) fn call_result(
+    row: &Row,
+    types: &mut TypeTable,
+    args: &[TypeId],
+) -> Result<Outcome, CallError> {
+    let outcome = result_type(row.rule, types, args)?;
+    match outcome {
+        Outcome::One(result) if args.iter().any(|arg| types.python_types(*arg).is_some()) => {
+            match row.native {
+                "wp::copy" | "wp::where" => Ok(outcome),
+                "wp::add"
+                | "wp::sub"
+                | "wp::mul"
+                | "wp::div"
+                | "wp::neg"
+                | "wp::dot"
+                | "wp::length"
+                | "wp::normalize"
+                | "wp::extract"
+                | "wp::quat_inverse"
+                | "wp::quat_rotate"
+                | "wp::quat_rotate_inv"
+                | "wp::quat_to_matrix"
+                | "wp::transform_get_translation"
+                | "wp::transform_get_rotation"
+                | "wp::transform_inverse"
+                | "wp::transform_multiply"
+                | "wp::transform_point"
+                | "wp::transform_vector" => Ok(Outcome::One(types.plain(result))),
+                _ => fail("K021", PYTHON_SCALAR),
+            }
+        }
+        outcome => Ok(outcome),
+    }
 }
 
 /// The result of a call under `rule`, with the types of the arguments (references taken off) in order.

@@ -416,7 +416,7 @@ impl Converter<'_> {
             ast::Expr::Starred(node) => ExprKind::Starred(self.expr(&node.value)),
             ast::Expr::Lambda(_) => ExprKind::Unsupported("a lambda"),
             ast::Expr::Named(_) => ExprKind::Unsupported("`:=`"),
-            ast::Expr::Set(_) => ExprKind::Unsupported("a set"),
+            ast::Expr::Set(node) => ExprKind::SetDisplay(self.exprs(node.elts.iter())),
             ast::Expr::ListComp(_)
             | ast::Expr::SetComp(_)
             | ast::Expr::DictComp(_)

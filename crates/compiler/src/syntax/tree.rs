@@ -117,6 +117,7 @@ pub(crate) enum ExprKind {
     Slice([Option<ExprId>; 3]),
     Tuple(List),
     ListDisplay(List),
+    SetDisplay(List),
     /// Keys and values in turn.
     Dict(List),
     Starred(ExprId),

@@ -4,7 +4,7 @@ import warp as wp
 
 
 def text():
-    return "return x + 1;"
+    return "return x + 1;".strip()
 
 
 @wp.func_native(text())

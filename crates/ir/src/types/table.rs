@@ -155,6 +155,8 @@ pub struct TypeTable {
     tiles: Vec<(TypeId, Tile)>,
     /// Spellings of tiles on the CPU, whose blocks have one thread.
     cpu_spellings: Map<TypeId, Box<str>>,
+    /// Types in whose spelling Python's own types have their own names, and which of them do.
+    python_types: Map<TypeId, u64>,
 }
 
 impl Default for TypeTable {
@@ -183,6 +185,7 @@ impl TypeTable {
             tuples: Vec::new(),
             tiles: Vec::new(),
             cpu_spellings: Map::default(),
+            python_types: Map::default(),
         };
         let placeholders = [
             Scalar::Any,
@@ -210,6 +213,7 @@ impl TypeTable {
             tuples: Vec::new(),
             tiles: Vec::new(),
             cpu_spellings: Map::default(),
+            python_types: Map::default(),
         }
     }
 
@@ -310,6 +314,54 @@ impl TypeTable {
             self.tuples.len() - 1
         });
         self.intern(Type::Tuple(index as u32))
+    }
+
+    /// The same type by another id, in whose spelling Python's own types have their own names: the scalar of a
+    /// quaternion or a transform, the parts of a tuple that `which` has a bit for. Equal to the plain type.
+    pub fn with_python_types(&mut self, plain: TypeId, which: u64) -> TypeId {
+        let name = |ty: TypeId| match ty {
+            TypeId::F32 => Some("float"),
+            TypeId::I32 => Some("int"),
+            TypeId::BOOL => Some("bool"),
+            _ => None,
+        };
+        let ty = self.get(plain);
+        let spelling = match ty {
+            Type::Tuple(index) => {
+                let parts = self.tuple_parts(index).iter().enumerate();
+                let parts = parts.map(|(at, part)| {
+                    let python = at < 64 && which >> at & 1 == 1;
+                    let name = name(*part).filter(|_| python);
+                    name.unwrap_or_else(|| self.spelling(*part))
+                });
+                format!("wp::tuple_t<{}>", parts.collect::<Vec<_>>().join(", "))
+            }
+            _ => {
+                let scalar = Scalar::F32.spelling();
+                self.spelling(plain).replace(scalar, "float")
+            }
+        };
+        let mut known = self.python_types.iter();
+        let known = known.find(|(id, bits)| self.get(**id) == ty && **bits == which);
+        if let Some((id, _)) = known {
+            return *id;
+        }
+        // Whoever looks the type up finds the plain one.
+        let id = TypeId(self.types.len() as u32);
+        self.types.push(ty);
+        self.spellings.push(spelling.into());
+        self.python_types.insert(id, which);
+        id
+    }
+
+    /// Which parts have the names of Python's own types, where it is spelled so.
+    pub fn python_types(&self, id: TypeId) -> Option<u64> {
+        self.python_types.get(&id).copied()
+    }
+
+    /// The id that a type is found by.
+    pub fn plain(&self, id: TypeId) -> TypeId {
+        self.find(self.get(id)).unwrap_or(id)
     }
 
     /// A new tile, which is a type of its own.
@@ -444,7 +496,7 @@ impl TypeTable {
 
     /// The language's type equality: as ids, but blind to the rank of arrays.
     pub fn equal(&self, a: TypeId, b: TypeId) -> bool {
-        if a == b {
+        if a == b || self.get(a) == self.get(b) {
             return true;
         }
         match (self.get(a), self.get(b)) {

@@ -95,7 +95,10 @@ impl Outline<'_> {
                     self.optional(part);
                 }
             }
-            ExprKind::Tuple(list) | ExprKind::ListDisplay(list) | ExprKind::Dict(list) => {
+            ExprKind::Tuple(list)
+            | ExprKind::ListDisplay(list)
+            | ExprKind::SetDisplay(list)
+            | ExprKind::Dict(list) => {
                 let kind = format!("{:?}", node.kind);
                 self.word(kind.split('(').next().unwrap_or(""));
                 self.exprs(list);
