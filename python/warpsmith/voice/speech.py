@@ -55,8 +55,10 @@ def vad(
     pitch of a voice, `energy` compares levels with the noise of the last seconds (`margin_db`),
     `webrtc` decides bit for bit as webrtcvad does (`aggressiveness` 0 to 3), `net` is a
     small network of our own for speech in loud noise, `neural` is Silero's network, whose `weights`
-    silero-vad's wheel has. `threshold` is the probability that makes speech, 0.4 for `net` and 0.5
-    for `neural` if it is not given.
+    silero-vad's wheel has.
+
+    `threshold` is the probability that makes speech, 0.4 for `net` and 0.5 for `neural` if it is
+    not given.
 
     >>> import numpy as np
     >>> from warpsmith import voice
