@@ -66,6 +66,7 @@ pub(crate) fn pyin(
 /// Times in seconds, frequencies (0 where unvoiced) and how sure they are, by a tracker's name. `weights` names
 /// the file of a network's.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn pitch(
     py: Python<'_>,
     signal: Samples<'_>,
