@@ -496,6 +496,13 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
         &["chroma"],
         &["onsets", "--frames"],
         &["segments", "--method", "energy"],
+        &["segments"],
+        &["vad"],
+        &["shape"],
+        &["formants"],
+        &["pitch", "--method", "praat"],
+        &["pitch", "--like", "praat"],
+        &["pitch", "--method", "net"],
     ] {
         let run = |form: &str| {
             let words = [verb, &[name, "--as", form]].concat();
@@ -519,6 +526,41 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
         let expected = columns.values().next().unwrap().as_array().unwrap().len();
         assert_eq!(rows, expected, "{verb:?}");
     }
+}
+
+#[test]
+fn a_long_file_is_converted_and_summed_up_as_the_same_sound_from_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    long_file(&path, 70);
+    let piped = |arguments: &[&str]| {
+        let output = warpsmith(arguments)
+            .stdin(std::fs::File::open(&path).unwrap())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        output.stdout
+    };
+    let name = path.to_str().unwrap();
+    for more in [&["--rate", "8000"][..], &["--rate", "22050", "--mono"], &[]] {
+        let of = |input| [&["convert", input, "--output", "-"], more].concat();
+        // A pipe cannot be heard twice, so that it is kept whole.
+        let (pieces, whole) = (piped(&of(name)), piped(&of("-")));
+        assert!(whole.len() > 1 << 20 && pieces == whole, "{more:?}");
+    }
+    let summary = |input| {
+        let said = piped(&["analyze", input, "--format", "json"]);
+        let said: serde_json::Value = serde_json::from_slice(&said).unwrap();
+        said["body"]["files"][0].clone()
+    };
+    let (mut pieces, mut whole) = (summary(name), summary("-"));
+    let loudness = |row: &mut serde_json::Value| row["loudness_lufs"].take().as_f64().unwrap();
+    assert!((loudness(&mut pieces) - loudness(&mut whole)).abs() < 1e-9);
+    for row in [&mut pieces, &mut whole] {
+        row["file"].take();
+    }
+    assert!(whole["voiced_share"].as_f64().unwrap() > 0.1, "{whole}");
+    assert_eq!(pieces, whole);
 }
 
 #[test]
