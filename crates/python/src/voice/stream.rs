@@ -10,10 +10,10 @@ use warpsmith_voice::signal::{
 };
 use warpsmith_voice::{
     CepstrumSettings, ChromaStream, Compression, EnergyVad, FeatureSettings, FrameMillis, Layout,
-    LevelStream, Levels, Lifter, MelStream, NetPitch, NetTrack, NetVad, NeuralSettings,
-    NeuralStream, OnsetStream, PITCH_CLASSES, Preset, PyinSettings, PyinStream, PyinTrack,
-    SignalError, SileroNetwork, Sizes, SpectralStatistics, Stage, StatisticsStream, StftStream,
-    WebrtcStream, WebrtcVad, Weights, YinStream, check_room,
+    LevelStream, Levels, Lifter, MelStream, NetPitch, NetVad, NeuralSettings, NeuralStream,
+    OnsetStream, PITCH_CLASSES, Preset, PyinSettings, PyinStream, SignalError, SileroNetwork,
+    Sizes, SpectralStatistics, Stage, StatisticsStream, StftStream, WebrtcStream, WebrtcVad,
+    Weights, YinStream, check_room,
 };
 
 use super::array::Values;
@@ -50,8 +50,8 @@ impl SoundStream {
     fn appending<S: Send + 'static, O: Default + 'static>(
         width: usize,
         stream: S,
-        process: fn(&mut S, &[f32], &mut O) -> Result<()>,
-        finish: fn(S, &mut O) -> Result<()>,
+        process: impl Fn(&mut S, &[f32], &mut O) -> Result<()> + Send + 'static,
+        finish: impl Fn(S, &mut O) -> Result<()> + Send + 'static,
         values: impl Fn(O) -> Vec<Values> + Send + 'static,
     ) -> Self {
         let mut stream = Some(stream);
@@ -68,6 +68,28 @@ impl SoundStream {
             Ok(values(out))
         };
         Self::of(width, Box::new(step))
+    }
+
+    /// As [`Self::appending`], of a process and an end that cannot fail.
+    fn certain<S: Send + 'static, O: Default + 'static>(
+        stream: S,
+        process: fn(&mut S, &[f32], &mut O),
+        finish: fn(S, &mut O),
+        values: impl Fn(O) -> Vec<Values> + Send + 'static,
+    ) -> Self {
+        Self::appending(
+            0,
+            stream,
+            move |stream, block, out| {
+                process(stream, block, out);
+                Ok(())
+            },
+            move |stream, out| {
+                finish(stream, out);
+                Ok(())
+            },
+            values,
+        )
     }
 
     /// A stream that changes samples in place and holds none back.
@@ -223,17 +245,10 @@ impl SoundStream {
         let framing = framing(frame, hop, beyond)?;
         let settings = PyinSettings::default();
         let stream = PyinStream::new(rate, framing, range_of(range), settings).map_err(refused)?;
-        Ok(Self::appending(
-            0,
+        Ok(Self::certain(
             stream,
-            |stream, block, out: &mut PyinTrack| {
-                stream.process(block, out);
-                Ok(())
-            },
-            |stream, out| {
-                stream.finish(out);
-                Ok(())
-            },
+            PyinStream::process,
+            PyinStream::finish,
             |track| {
                 vec![
                     track.frequency.into(),
@@ -344,17 +359,10 @@ impl SoundStream {
         let network = SileroNetwork::new(&weights).map_err(refused)?;
         let settings =
             threshold.map_or_else(NeuralSettings::default, NeuralSettings::from_threshold);
-        Ok(Self::appending(
-            0,
+        Ok(Self::certain(
             NeuralStream::new(&network, settings),
-            |stream, block, out: &mut Vec<bool>| {
-                stream.process(block, out);
-                Ok(())
-            },
-            |stream, out| {
-                stream.finish(out);
-                Ok(())
-            },
+            NeuralStream::process,
+            NeuralStream::finish,
             |decisions| vec![decisions.into()],
         ))
     }
@@ -362,17 +370,10 @@ impl SoundStream {
     #[staticmethod]
     fn net_speech(rate: u32, threshold: Option<f32>) -> PyResult<Self> {
         let threshold = threshold.unwrap_or(NetVad::THRESHOLD);
-        Ok(Self::appending(
-            0,
+        Ok(Self::certain(
             NetVad::new(rate, threshold).map_err(refused)?,
-            |stream, block, out: &mut Vec<bool>| {
-                stream.process(block, out);
-                Ok(())
-            },
-            |stream, out| {
-                stream.finish(out);
-                Ok(())
-            },
+            NetVad::process,
+            NetVad::finish,
             |decisions| vec![decisions.into()],
         ))
     }
@@ -387,17 +388,10 @@ impl SoundStream {
     ) -> PyResult<Self> {
         let threshold = threshold.unwrap_or(NetPitch::THRESHOLD);
         let stream = NetPitch::new(rate, hop, range_of(range), threshold).map_err(refused)?;
-        Ok(Self::appending(
-            0,
+        Ok(Self::certain(
             stream,
-            |stream, block, out: &mut NetTrack| {
-                stream.process(block, out);
-                Ok(())
-            },
-            |stream, out| {
-                stream.finish(out);
-                Ok(())
-            },
+            NetPitch::process,
+            NetPitch::finish,
             |track| {
                 vec![
                     track.seconds.into(),
