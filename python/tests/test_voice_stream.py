@@ -133,6 +133,10 @@ def test_the_network_says_of_a_stream_what_it_says_of_the_whole():
     parts = streamed(lambda: voice.stream.pitch(sr=RATE), y, 777)
     for ours, expected in zip([np.concatenate(of) for of in zip(*parts)], whole):
         np.testing.assert_array_equal(ours, expected)
+    stream, late = voice.stream.pitch(sr=RATE), []
+    for at in range(0, len(y), 160):
+        late += [(at + 160) / RATE - seconds for seconds in stream.process(y[at : at + 160])[0]]
+    assert len(late) > 100 and max(late) < 0.5
     with pytest.raises(ValueError, match="'net' decides"):
         voice.stream.pitch(sr=RATE, method="praat")
 

@@ -187,7 +187,7 @@ def pitch(
 ) -> Stream:
     """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are: three arrays, by `net`.
 
-    A frame comes out 0.2 s after its time.
+    A frame comes out less than half a second after its time.
     """
     if method != "net":
         raise ValueError(
