@@ -53,6 +53,7 @@ pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
         }),
         cuts_loops: facts.cuts_loops,
         silent,
+        single_words: false,
         no_float64: !facts.float64,
     }
 }

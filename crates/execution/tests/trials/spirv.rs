@@ -28,6 +28,7 @@ fn all_are_valid() -> Result<(), Failed> {
             special: true,
         }; 2],
         cuts_loops: true,
+        single_words: false,
         silent: true,
         no_float64: false,
     };

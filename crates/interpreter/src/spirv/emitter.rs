@@ -20,18 +20,18 @@ use warpsmith_ir::Module;
 use warpsmith_ir::types::{Scalar, TypeId};
 
 /// Words at the beginning of the launch block, before the values of the parameters.
-pub(super) const HEADER_WORDS: usize = 10;
-/// Which word is always zero: what loads from nowhere give.
+pub(super) const HEADER_WORDS: usize = 11;
+/// The first of two words that are always zero: what loads from nowhere give, vectors too.
 pub(super) const ZERO_WORD: usize = 0;
 /// Which word holds the address of the two words in which faults are noted.
-pub(super) const STATUS_WORD: usize = 1;
-pub(super) const THREADS_WORD: usize = 2;
+pub(super) const STATUS_WORD: usize = 2;
+pub(super) const THREADS_WORD: usize = 3;
 /// The first of four words with the launch grid.
-pub(super) const DIM_WORD: usize = 3;
+pub(super) const DIM_WORD: usize = 4;
 /// Two words that are always one, which no compiler can know.
-pub(super) const ONE_WORDS: [usize; 2] = [7, 8];
+pub(super) const ONE_WORDS: [usize; 2] = [8, 9];
 /// Which word holds the number of the first buffer that is not an argument's but the threads' own.
-pub(super) const FIRST_OWN_WORD: usize = 9;
+pub(super) const FIRST_OWN_WORD: usize = 10;
 
 /// What Vulkan kernels do not support.
 pub(super) struct Refusal {
@@ -168,11 +168,15 @@ impl<'p> Emitter<'p> {
     pub(super) fn emit(&mut self) -> Emitted {
         self.begin();
         let code = self.code;
-        for (at, instruction) in code.iter().enumerate() {
-            if let Some(instruction) = instruction {
-                self.at = at;
+        let mut at = 0;
+        while at < code.len() {
+            self.at = at;
+            if let Some(last) = self.side_by_side(at) {
+                at = last;
+            } else if let Some(instruction) = &code[at] {
                 self.instruction(instruction)?;
             }
+            at += 1;
         }
         self.note_faults();
         self.close_branch();

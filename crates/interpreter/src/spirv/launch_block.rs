@@ -1,6 +1,6 @@
 //! What a launch gives a kernel: one block of 64-bit words, and the arrays of its arguments.
 //!
-//! The block: a zero, the address of two status words, the number of threads, the grid, two ones, the number
+//! The block: two zeros, the address of two status words, the number of threads, the grid, two ones, the number
 //! of arrays, the value of each scalar parameter and the description of each array, then two addresses for
 //! each buffer.
 

@@ -282,7 +282,7 @@ impl Emitter<'_> {
 
     /// The address of a scalar. A thread with a fault may touch nothing, and where an array has no
     /// gradients there is nothing to touch.
-    fn place(&mut self, at: Location, ty: Scalar) -> Place {
+    pub(super) fn place(&mut self, at: Location, ty: Scalar) -> Place {
         let space = match at.space {
             Space::Value => 0,
             Space::Gradient => 1,
@@ -320,12 +320,16 @@ impl Emitter<'_> {
     }
 
     fn load_scalar(&mut self, ty: Scalar, place: &Place) -> Id {
-        // What is not allowed reads the block's zero instead.
-        let zero = self.w.u64(8 * ZERO_WORD as u64);
-        let nowhere = self.w.value(Op::IAdd, Kind::U64, &[self.block, zero]);
-        let address = self.select(Kind::U64, place.allowed, place.address, nowhere);
+        let address = self.address_or_zeros(place);
         let raw = self.load_at(stored(ty), address);
         self.stored_value(ty, raw)
+    }
+
+    /// Where to read: what is not allowed reads the block's zeros instead.
+    pub(super) fn address_or_zeros(&mut self, place: &Place) -> Id {
+        let zero = self.w.u64(8 * ZERO_WORD as u64);
+        let nowhere = self.w.value(Op::IAdd, Kind::U64, &[self.block, zero]);
+        self.select(Kind::U64, place.allowed, place.address, nowhere)
     }
 
     /// A lane's value from what lies in memory.

@@ -24,6 +24,7 @@ mod poisson;
 mod reinterpret;
 mod scalar;
 mod search;
+mod side_by_side;
 mod writer;
 
 pub use launch_block::{BufferAddresses, LaunchBlock};
@@ -60,6 +61,8 @@ pub struct SpirvTarget {
     pub cuts_loops: bool,
     /// Whether `print` and `printf` are left out; they are refused otherwise.
     pub silent: bool,
+    /// Whether memory is read and written one word at a time, where vectors would do.
+    pub single_words: bool,
     /// Whether 64-bit floats are missing. Quotients, roots and functions of 32-bit ones are then the
     /// device's own, within its bounds, and what needs 64-bit floats is refused.
     pub no_float64: bool,
@@ -101,6 +104,7 @@ impl Spirv {
 pub(crate) fn write_metal(module: &Module, program: &Program) -> Result<String, Vec<Finding>> {
     let target = SpirvTarget {
         no_float64: true,
+        single_words: true,
         ..SpirvTarget::default()
     };
     let refused = |mut findings: Vec<Finding>| {

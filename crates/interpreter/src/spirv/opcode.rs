@@ -30,6 +30,7 @@ pub(super) enum Op {
     AccessChain = 65,
     Decorate = 71,
     MemberDecorate = 72,
+    CompositeConstruct = 80,
     CompositeExtract = 81,
     ConvertFToS = 110,
     ConvertSToF = 111,

@@ -86,6 +86,8 @@ pub(super) struct Writer {
     types: [Id; KINDS],
     /// Pointers to each kind in functions, in memory and in the push constant.
     pointers: [[Id; KINDS]; 3],
+    /// Vectors of two and of four words, each with a pointer to one in memory; 0 while there is none.
+    vectors: [(Id, Id); 2],
     constants: HashMap<(Kind, u64), Id, FastHash>,
     nulls: [Id; KINDS],
     functions: Id,
@@ -115,6 +117,7 @@ impl Writer {
             interface: Vec::new(),
             types: [0; KINDS],
             pointers: [[0; KINDS]; 3],
+            vectors: [(0, 0); 2],
             constants: HashMap::default(),
             nulls: [0; KINDS],
             functions: 0,
@@ -295,6 +298,21 @@ impl Writer {
         let id = self.id();
         put(&mut self.globals, Op::TypeVector, &[id, word, 3]);
         id
+    }
+
+    /// A vector of two or four 32-bit words, and a pointer to one in memory.
+    pub(super) fn words_in_memory(&mut self, count: usize) -> (Id, Id) {
+        let at = usize::from(count == 4);
+        if self.vectors[at].0 == 0 {
+            let word = self.ty(Kind::U32);
+            let (vector, pointer) = (self.id(), self.id());
+            let operands = [vector, word, count as u32];
+            put(&mut self.globals, Op::TypeVector, &operands);
+            let operands = [pointer, storage::PHYSICAL_STORAGE_BUFFER, vector];
+            put(&mut self.globals, Op::TypePointer, &operands);
+            self.vectors[at] = (vector, pointer);
+        }
+        self.vectors[at]
     }
 
     /// The push constant, one 64-bit word.
