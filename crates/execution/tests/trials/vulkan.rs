@@ -111,17 +111,32 @@ fn fused(device: &VulkanDevice) -> Result<(), Failed> {
     );
     let module = compile(&source, &Options::default()).map_err(|found| found[0].to_string())?;
     let mut random = random_bits(11);
-    let mut any = || f32::from_bits(random());
-    let (a, b): (Vec<f32>, Vec<f32>) = (0..40_000).map(|_| (any(), any())).unzip();
-    // Of most the sum is close to a tie, or the terms cancel.
-    let c: Vec<f32> = (0..a.len())
-        .map(|n| match n % 4 {
-            0 => any(),
-            1 => -(a[n] * b[n]),
-            2 => -(a[n] * b[n]) * (1.0 + f32::EPSILON),
-            _ => a[n] * b[n] * f32::EPSILON,
-        })
-        .collect();
+    let mut triple = |n: usize| {
+        let (first, second, third) = (random(), random(), random());
+        let any = f32::from_bits;
+        // Products of 13 and 12 bits: every other one lies halfway between two float32.
+        let short = |word: u32, bits: u32| (word >> (32 - bits) | 1) as f32;
+        let (x, y) = (any(first), any(second));
+        let (p, q) = (short(first, 13), short(second, 12));
+        let nudge = [1.0, -1.0, 0.0][(third % 3) as usize] * 2_f32.powi(-40);
+        match n % 6 {
+            0 => (x, y, any(third)),
+            1 => (x, y, -(x * y)),
+            2 => (x, y, -(x * y) * (1.0 + f32::EPSILON)),
+            3 => (x, y, x * y * f32::EPSILON),
+            4 => (p, q, nudge),
+            // The same among numbers that float32 keeps with fewer bits.
+            _ => (
+                p * 2_f32.powi(-75),
+                q * 2_f32.powi(-70),
+                nudge * 2_f32.powi(-109),
+            ),
+        }
+    };
+    let triples: Vec<_> = (0..60_000).map(&mut triple).collect();
+    let a: Vec<f32> = triples.iter().map(|(a, _, _)| *a).collect();
+    let b: Vec<f32> = triples.iter().map(|(_, b, _)| *b).collect();
+    let c: Vec<f32> = triples.iter().map(|(_, _, c)| *c).collect();
     let array = |values: &[f32]| Argument::Array(ArrayArgument::from_f32(values));
     let mut arguments = [array(&a), array(&b), array(&c), array(&vec![0.0; a.len()])];
     let findings = program(device, &module)?.run(&[a.len()], &mut arguments, LIMIT)?;
