@@ -1,4 +1,6 @@
-//! Failures on Vulkan as failures of a workload.
+//! What the workloads share on Vulkan.
+
+use std::borrow::Cow;
 
 use warpsmith_execution::VulkanError;
 use warpsmith_workload::WorkloadError;
@@ -10,4 +12,14 @@ pub(crate) fn failed(workload: &'static str) -> impl Fn(VulkanError) -> Workload
         (None, VulkanError::Device(error)) => error.into(),
         (None, error) => WorkloadError::failed(workload, error),
     }
+}
+
+/// Bytes that whole vectors of four words hold, zeros at the end.
+pub(crate) fn padded_to_16(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.len().is_multiple_of(16) {
+        return Cow::Borrowed(bytes);
+    }
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len().next_multiple_of(16), 0);
+    Cow::Owned(padded)
 }

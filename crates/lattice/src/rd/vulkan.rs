@@ -35,8 +35,16 @@ impl VulkanRun {
             "import warp as wp\n\n{FUSED_MULTIPLY_ADD}\n{}",
             include_str!("rd.py")
         );
-        let function = VulkanFunction::compile(device, &source, "rd_step").map_err(failed(ID))?;
-        let dim = field.shape.extents().to_vec();
+        // Rows of whole vectors go four cells to a thread.
+        let mut dim = field.shape.extents().to_vec();
+        let mut kernel = "rd_step";
+        if let Some(cells) = dim.last_mut()
+            && cells.is_multiple_of(4)
+        {
+            *cells /= 4;
+            kernel = "rd_step4";
+        }
+        let function = VulkanFunction::compile(device, &source, kernel).map_err(failed(ID))?;
         let bytes = 4 * field.shape.cells();
         let buffers = vec![
             device.upload(cast_slice(&field.u))?,

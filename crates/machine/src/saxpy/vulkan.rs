@@ -1,4 +1,4 @@
-//! The kernel on Vulkan.
+//! The kernel on Vulkan, four elements to a thread.
 
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
@@ -8,10 +8,11 @@ use warpsmith_execution::{
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::workload::{A, ID};
-use crate::vulkan::failed;
+use crate::vulkan::{failed, padded_to_16};
 
 pub(super) struct VulkanSaxpy {
     work: VulkanWork,
+    elements: usize,
 }
 
 /// Where the result lies among the buffers.
@@ -24,16 +25,17 @@ impl VulkanSaxpy {
             include_str!("saxpy.py")
         );
         let function = VulkanFunction::compile(device, &source, "saxpy").map_err(failed(ID))?;
-        let n = x.len();
+        let (x_bytes, y_bytes) = (padded_to_16(cast_slice(x)), padded_to_16(cast_slice(y)));
+        let vectors = x_bytes.len() / 16;
         let buffers = vec![
-            device.upload(cast_slice(x))?,
-            device.upload(cast_slice(y))?,
-            device.buffer(4 * n)?,
+            device.upload(&x_bytes)?,
+            device.upload(&y_bytes)?,
+            device.buffer(x_bytes.len())?,
         ];
-        let array = |at| WorkArgument::Array(at, vec![n]);
+        let array = |at| WorkArgument::Array(at, vec![vectors]);
         let launch = WorkLaunch {
             function: &function,
-            dim: vec![n],
+            dim: vec![vectors],
             arguments: vec![
                 array(0),
                 array(1),
@@ -44,6 +46,7 @@ impl VulkanSaxpy {
         let work = VulkanWork::new(device, buffers, &[launch], &[WorkStep::Launch(0)]);
         Ok(Self {
             work: work.map_err(failed(ID))?,
+            elements: x.len(),
         })
     }
 }
@@ -62,6 +65,8 @@ impl Prepared for VulkanSaxpy {
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
-        self.work.output(OUT).map(Output::F32).map_err(failed(ID))
+        let mut sums: Vec<f32> = self.work.output(OUT).map_err(failed(ID))?;
+        sums.truncate(self.elements);
+        Ok(Output::F32(sums))
     }
 }

@@ -1,18 +1,18 @@
 //! `machine/copy`: the rate at which memory copies to itself, the ceiling of everything that is
 //! bound by memory.
 
-use bytemuck::cast_slice;
+mod vulkan;
+
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops};
-use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, VulkanDevice, ensure_host_room};
-use warpsmith_execution::{VulkanWork, WorkStep};
+use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    result_in_memory, result_on_stream,
 };
 
-use crate::vulkan::failed;
+use vulkan::VulkanCopy;
 
 pub(crate) struct Copy;
 
@@ -115,45 +115,4 @@ impl Prepared for CudaCopy {
     }
 
     result_on_stream!(target: U64);
-}
-
-struct VulkanCopy {
-    work: VulkanWork,
-}
-
-/// Where the copy lies among the buffers.
-const TARGET: usize = 1;
-
-impl VulkanCopy {
-    fn new(device: &VulkanDevice, source: &[u64]) -> Result<Self, WorkloadError> {
-        let bytes: &[u8] = cast_slice(source);
-        let buffers = vec![device.upload(bytes)?, device.buffer(bytes.len())?];
-        let step = WorkStep::Copy {
-            from: 0,
-            to: TARGET,
-        };
-        let work = VulkanWork::new(device, buffers, &[], &[step]).map_err(failed(ID))?;
-        Ok(Self { work })
-    }
-}
-
-impl Prepared for VulkanCopy {
-    fn run_once(&mut self) -> Result<(), WorkloadError> {
-        self.work.run().map_err(failed(ID))
-    }
-
-    fn device_seconds(&self) -> Option<f64> {
-        self.work.seconds()
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.work.poison(TARGET).map_err(failed(ID))
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        self.work
-            .output(TARGET)
-            .map(Output::U64)
-            .map_err(failed(ID))
-    }
 }
