@@ -1,4 +1,4 @@
-//! Resampling on a GPU: a lane to a period, all lanes of as many periods to four neighbouring outputs.
+//! Resampling on a GPU: a thread to four neighbouring outputs of four neighbouring periods.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ static KERNEL: KernelImage = unsafe {
 
 pub(super) const ID: &str = "voice/resample";
 
-/// Threads of a block, as the kernel insists; periods that it may take, the most that have room; and
-/// outputs that go together.
-const THREADS: u32 = 256;
-const PERIODS: [usize; 3] = [32, 16, 8];
+/// The most threads of a block; periods that it may take, the most that have room; and outputs, and periods,
+/// that go together.
+const THREADS: usize = 256;
+const PERIODS: [usize; 3] = [16, 8, 4];
 const TOGETHER: usize = 4;
 /// A period has at least so many outputs, so that every warp has some: short ones are taken several times.
 const LEAST_OUTPUTS: usize = 32;
@@ -35,7 +35,7 @@ struct Period {
     starts: Vec<u32>,
     /// Inputs that a group looks at.
     length: usize,
-    /// `[group, input, output of the group]`.
+    /// `[input, group, output of the group]`.
     weights: Vec<f32>,
     before: usize,
 }
@@ -52,13 +52,13 @@ impl Period {
             |group: usize| place(group * TOGETHER + TOGETHER - 1) / up - start(group) + taps;
         let length = (0..groups).map(reach).max().unwrap_or(taps);
         let mut weights = vec![0.0; groups * length * TOGETHER];
-        for (group, weights) in weights.chunks_exact_mut(length * TOGETHER).enumerate() {
+        for group in 0..groups {
             for k in 0..TOGETHER {
                 let place = place(group * TOGETHER + k);
                 let skipped = place / up - start(group);
                 let filter = &filters[place % up * taps..][..taps];
                 for (tap, weight) in filter.iter().enumerate() {
-                    weights[(skipped + tap) * TOGETHER + k] = *weight;
+                    weights[((skipped + tap) * groups + group) * TOGETHER + k] = *weight;
                 }
             }
         }
@@ -95,8 +95,7 @@ impl CudaResample {
     ) -> Result<Self, WorkloadError> {
         let period = Period::new(resampler);
         let most = gpu.facts().shared_bytes_per_block as usize;
-        // A column more than there are periods keeps rows and columns off the same banks.
-        let bytes = |periods: usize| 4 * (period.inputs + period.length) * (periods + 1);
+        let bytes = |periods: usize| 4 * (period.inputs + period.length) * periods;
         let fits = PERIODS.into_iter().find(|periods| bytes(*periods) <= most);
         let Some(periods) = fits else {
             return Err(WorkloadError::Unsupported {
@@ -111,6 +110,9 @@ impl CudaResample {
             });
         };
         let shared_bytes = bytes(periods);
+        // As many threads as share the work of a tile evenly.
+        let parts = period.starts.len() * (periods / TOGETHER);
+        let threads = parts.div_ceil(parts.div_ceil(THREADS)).next_multiple_of(32);
         let kernel = gpu.kernel(&KERNEL)?;
         kernel.allow_shared_bytes(shared_bytes as u32)?;
         let mut tiles = Vec::new();
@@ -127,7 +129,7 @@ impl CudaResample {
             kernel,
             shape: LaunchShape {
                 shared_bytes: shared_bytes as u32,
-                ..LaunchShape::linear(tiles.len() / 5 * THREADS as usize, THREADS)
+                ..LaunchShape::linear(tiles.len() / 5 * threads, threads as u32)
             },
             samples: batch.samples_on(gpu)?,
             tiles: gpu.upload(&tiles)?,
@@ -255,10 +257,11 @@ mod tests {
                 let group = output / TOGETHER;
                 let first = (turn * period.inputs + period.starts[group] as usize) as i64
                     - period.before as i64;
-                let weights = &period.weights[group * period.length * TOGETHER..];
+                let groups = period.starts.len();
                 let sum: f64 = (0..period.length)
                     .map(|n| {
-                        let weight = weights[n * TOGETHER + output % TOGETHER];
+                        let at = (n * groups + group) * TOGETHER + output % TOGETHER;
+                        let weight = period.weights[at];
                         f64::from(sample(first + n as i64)) * f64::from(weight)
                     })
                     .sum();
