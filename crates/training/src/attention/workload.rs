@@ -17,6 +17,11 @@ const PARAMETERS: &[ParameterSpec] = &[
         "whether a query is kept from later keys",
         &["none", "causal"],
     ),
+    ParameterSpec::choice(
+        "type",
+        "what the tokens hold, and whether a kernel for older GPUs attends to them",
+        &["f32", "f32-sm70"],
+    ),
 ];
 
 pub(super) fn shape(parameters: &Parameters) -> Attention {
