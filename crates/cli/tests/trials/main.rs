@@ -10,6 +10,7 @@ mod session;
 #[path = "../integration/tone.rs"]
 mod tone;
 mod transcripts;
+mod vulkan;
 
 use libtest_mimic::Arguments;
 
@@ -21,6 +22,7 @@ fn main() {
         ("report", report::trials()),
         ("networks", networks::trials()),
         ("outputs", outputs::trials()),
+        ("vulkan", vulkan::trials()),
     ];
     let trials = kinds
         .into_iter()

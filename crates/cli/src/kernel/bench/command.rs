@@ -33,6 +33,7 @@ use warpsmith_console::inputs;
 use warpsmith_console::measured::{self, Files};
 use warpsmith_console::numbers;
 use warpsmith_console::output;
+use warpsmith_workload::WorkloadError;
 
 /// Measure your own kernel, or built-in workloads.
 ///
@@ -314,6 +315,7 @@ impl Bench {
             plan.maximum_count = samples.max(1);
         }
         let mut begun = Vec::new();
+        let mut unsupported = None;
         for (job, device) in jobs {
             output::progress(global, &job.name);
             let begin = || {
@@ -326,9 +328,16 @@ impl Bench {
                 };
                 Ok(Ok((parity, job.sampled(device, self.mode.into(), limit)?)))
             };
-            let (parity, sampled) = match unless_it_never_ends(global, job, begin())? {
-                Ok(begun) => begun,
-                Err(reason) => {
+            let (parity, sampled) = match unless_it_never_ends(global, job, begin()) {
+                Ok(Ok(begun)) => begun,
+                // The others of a group are measured.
+                Err(error) if is_unsupported(&error) && jobs.len() > 1 => {
+                    output::note(global, &error.to_string());
+                    unsupported = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+                Ok(Err(reason)) => {
                     found.push(
                         Finding::new(
                             "C006",
@@ -343,6 +352,9 @@ impl Bench {
             };
             let measurement = sampled.begin(&job.name, device);
             begun.push((job, device, parity, sampled, measurement));
+        }
+        if let Some(error) = unsupported.filter(|_| begun.is_empty()) {
+            return Err(error);
         }
         // Round-robin: a state of the machine that outlives one round meets every workload.
         for _ in 0..self.rounds {
@@ -449,6 +461,12 @@ fn record_steps(
         host,
         device: recording.finish()?,
     }))
+}
+
+/// Whether a workload has no version for the device.
+fn is_unsupported(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<WorkloadError>();
+    matches!(error, Some(WorkloadError::Unsupported { .. }))
 }
 
 /// Passes results on; where work never ended, starts again without it.
