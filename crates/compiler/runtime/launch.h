@@ -1,15 +1,19 @@
 // The launch grid: its bounds as passed to a kernel, and a thread's coordinates in it.
-//@ *
+//@ * ! tile_arena
 namespace wp {
 // Passed by value as the first kernel parameter. The last dimension varies fastest.
 template <int N> struct launch_bounds_t {
     uint32 shape[N];
     size_t size;
-    size_t coord_mult;
+    size_t coord_mult;  // threads with the same coordinates, next to each other
 };
-// Tiles are outside the subset; the emitted frame still names their storage.
+// The emitted frame names the storage of tiles whether there are tiles or not.
 struct tile_shared_storage_t {
-    static WP_INLINE void init() {}
+    static WP_INLINE void init() {
+#ifdef WP_TILES
+        tile_arena::reset();
+#endif
+    }
 };
 }
 //@ builtin_tid1d
@@ -20,7 +24,7 @@ struct tile_shared_storage_t {
 #endif
 //@ tid
 namespace wp {
-template <int N> WP_INLINE int tid(size_t index, const launch_bounds_t<N>& dim) { return static_cast<int>(index * dim.coord_mult); }
+template <int N> WP_INLINE int tid(size_t index, const launch_bounds_t<N>& dim) { return static_cast<int>(index / dim.coord_mult); }
 }
 //@ linear_tid
 namespace wp {
@@ -36,7 +40,7 @@ template <bool Linear, int N> WP_INLINE int linear_tid(size_t index, const launc
 #endif
 namespace wp {
 template <int N> WP_INLINE void tid2d(int& i, int& j, size_t index, const launch_bounds_t<N>& dim) {
-    const size_t n = index * dim.coord_mult;
+    const size_t n = index / dim.coord_mult;
     i = static_cast<int>(n / dim.shape[1]);
     j = static_cast<int>(n % dim.shape[1]);
 }
@@ -49,7 +53,7 @@ template <int N> WP_INLINE void tid2d(int& i, int& j, size_t index, const launch
 #endif
 namespace wp {
 template <int N> WP_INLINE void tid3d(int& i, int& j, int& k, size_t index, const launch_bounds_t<N>& dim) {
-    const size_t n = index * dim.coord_mult;
+    const size_t n = index / dim.coord_mult;
     const size_t outer = n / dim.shape[2];
     i = static_cast<int>(outer / dim.shape[1]);
     j = static_cast<int>(outer % dim.shape[1]);
@@ -64,7 +68,7 @@ template <int N> WP_INLINE void tid3d(int& i, int& j, int& k, size_t index, cons
 #endif
 namespace wp {
 template <int N> WP_INLINE void tid4d(int& i, int& j, int& k, int& l, size_t index, const launch_bounds_t<N>& dim) {
-    const size_t n = index * dim.coord_mult;
+    const size_t n = index / dim.coord_mult;
     const size_t inner = n / dim.shape[3];
     const size_t outer = inner / dim.shape[2];
     i = static_cast<int>(outer / dim.shape[1]);

@@ -27,6 +27,14 @@ template <int N, class T> struct vec_t {
     WP_INLINE T& component_ref(int i) { return c[from_end(i, N)]; }
 };
 }
+//@ vec2f
+namespace wp {
+using vec2f = vec_t<2, float>;
+}
+//@ vec2d
+namespace wp {
+using vec2d = vec_t<2, double>;
+}
 //@ adj_vec_t
 namespace wp {
 template <int N, class T> WP_INLINE void adj_vec_t(const T&, T& adj_fill, const vec_t<N, T>& adj_ret) {

@@ -6,7 +6,7 @@
 //!
 //! | type | bytes |
 //! |---|---|
-//! | `launch_bounds_t<N>` | `u32 shape[N]`, padding to 8, `u64 size`, `u64 coord_mult` (1) |
+//! | `launch_bounds_t<N>` | `u32 shape[N]`, padding to 8, `u64 size` (threads in all), `u64 coord_mult` (threads with the same coordinates) |
 //! | `array_t<T>` | `u64 data`, `u64 grad`, `i32 shape[4]`, `i32 strides[4]` (in bytes), `u16 ndim`, `u16 flags`, padding: 56 in all, whatever `T` |
 //! | `vec_t<N, T>`, `mat_t<R, C, T>` (by rows), `quat_t<T>` (x, y, z, w), `transform_t<T>` (translation, rotation) | their scalars |
 //! | structures | their fields as in C |

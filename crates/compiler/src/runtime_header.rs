@@ -17,6 +17,7 @@ use std::sync::LazyLock;
 /// except through the types of its arguments.
 const FILES: &[&str] = &[
     include_str!("../runtime/platform.h"),
+    include_str!("../runtime/tile_arena.h"),
     include_str!("../runtime/launch.h"),
     include_str!("../runtime/half.h"),
     include_str!("../runtime/scalar.h"),
@@ -37,6 +38,13 @@ const FILES: &[&str] = &[
     include_str!("../runtime/random.h"),
     include_str!("../runtime/noise.h"),
     include_str!("../runtime/dense.h"),
+    include_str!("../runtime/tile.h"),
+    include_str!("../runtime/tile_element.h"),
+    include_str!("../runtime/tile_whole.h"),
+    include_str!("../runtime/tile_algebra.h"),
+    include_str!("../runtime/hash_grid.h"),
+    include_str!("../runtime/mesh.h"),
+    include_str!("../runtime/volume.h"),
     include_str!("../runtime/cast_macros.h"),
 ];
 
@@ -93,8 +101,8 @@ pub fn prologue(text: &str) -> String {
 /// A text with such a name does not compile: it is outside the subset that can be run.
 ///
 /// ```
-/// let text = "var_2 = wp::mesh_query_ray(var_1);";
-/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_query_ray"]);
+/// let text = "var_2 = wp::mesh_query_aabb(var_1);";
+/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_query_aabb"]);
 /// ```
 pub fn missing(text: &str) -> Vec<&str> {
     let catalogue = &*CATALOGUE;

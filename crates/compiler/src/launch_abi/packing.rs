@@ -89,6 +89,26 @@ impl ArrayArgument {
         })
     }
 
+    /// The array with these distances between elements instead, in bytes.
+    ///
+    /// # Errors
+    /// A distance that does not fit 32 bits, or not one for each dimension.
+    pub fn with_strides(mut self, strides: &[i64]) -> Result<Self, AbiError> {
+        let refuse = |reason| AbiError::Array {
+            shape: self.shape.iter().map(|size| *size as usize).collect(),
+            reason,
+        };
+        if strides.len() != self.shape.len() {
+            return Err(refuse("not one stride for each dimension"));
+        }
+        let strides = strides
+            .iter()
+            .map(|stride| i32::try_from(*stride))
+            .collect::<Result<_, _>>();
+        self.strides = strides.map_err(|_| refuse("a stride does not fit 32 bits"))?;
+        Ok(self)
+    }
+
     fn bytes(&self) -> [u8; ARRAY_BYTES] {
         let mut bytes = [0; ARRAY_BYTES];
         bytes[0..8].copy_from_slice(&self.data.to_ne_bytes());
@@ -120,6 +140,8 @@ pub enum Argument {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchBounds {
     shape: Vec<u32>,
+    /// Threads that share each coordinate.
+    shared: u64,
 }
 
 impl LaunchBounds {
@@ -140,6 +162,7 @@ impl LaunchBounds {
             .collect::<Result<Vec<_>, _>>();
         let bounds = Self {
             shape: shape.map_err(|_| refuse())?,
+            shared: 1,
         };
         bounds
             .shape
@@ -149,9 +172,26 @@ impl LaunchBounds {
         Ok(bounds)
     }
 
+    /// The grid for a kernel that asks for `rank` coordinates: threads that differ in the dimensions behind
+    /// them share theirs, and dimensions that are missing have one thread.
+    ///
+    /// # Errors
+    /// As for [`LaunchBounds::new`].
+    pub fn for_rank(shape: &[usize], rank: usize) -> Result<Self, AbiError> {
+        let mut bounds = Self::new(shape)?;
+        bounds.shared = bounds
+            .shape
+            .iter()
+            .skip(rank)
+            .map(|&n| u64::from(n))
+            .product();
+        bounds.shape.resize(rank.max(1), 1);
+        Ok(bounds)
+    }
+
     /// Number of threads with work.
     pub fn size(&self) -> u64 {
-        self.shape.iter().map(|&n| u64::from(n)).product()
+        self.shape.iter().map(|&n| u64::from(n)).product::<u64>() * self.shared
     }
 
     /// Blocks for one thread per element; the kernel's loop strides over what a grid cannot hold.
@@ -167,7 +207,7 @@ impl LaunchBounds {
         let mut bytes: Vec<u8> = self.shape.iter().flat_map(|n| n.to_ne_bytes()).collect();
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         bytes.extend(self.size().to_ne_bytes());
-        bytes.extend(1u64.to_ne_bytes());
+        bytes.extend(self.shared.to_ne_bytes());
         bytes
     }
 }
@@ -291,6 +331,18 @@ mod tests {
         assert_eq!(buffer.bytes()[0..4], 7u32.to_ne_bytes());
         assert_eq!(buffer.bytes()[8..16], 7u64.to_ne_bytes());
         assert_eq!(buffer.bytes()[32..40], 2.5f64.to_ne_bytes());
+    }
+
+    #[test]
+    fn dimensions_behind_the_rank_are_shared_threads() {
+        let bounds = LaunchBounds::for_rank(&[4, 3, 64], 2).unwrap();
+        let bytes = bounds.bytes();
+        assert_eq!(bounds.size(), 768);
+        assert_eq!(bytes[..8], [4, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(bytes[8..16], 768u64.to_ne_bytes());
+        assert_eq!(bytes[16..], 64u64.to_ne_bytes());
+        let padded = LaunchBounds::for_rank(&[5], 2).unwrap();
+        assert_eq!(padded.bytes()[..8], [5, 0, 0, 0, 1, 0, 0, 0]);
     }
 
     #[test]

@@ -113,12 +113,10 @@ impl Body<'_, '_> {
                 format!("`{name}` takes a tile in registers, of at least two dimensions"),
             );
         }
-        if size.count_ones() != 1 || size % GPU_BLOCK != 0 {
+        if size.count_ones() != 1 {
             return fail(
                 "K021",
-                format!(
-                    "`{name}` of {size} elements: a power of two and a multiple of {GPU_BLOCK} is supported"
-                ),
+                format!("`{name}` of {size} elements: a power of two is supported"),
             );
         }
         let batch: i64 = batches.iter().product();
@@ -133,7 +131,7 @@ impl Body<'_, '_> {
             Arg::Raw(self.piece(element)),
             either(size * bytes, 0, self),
             Arg::Raw(self.number_piece(batch)),
-            either(size / GPU_BLOCK, size / CPU_BLOCK, self),
+            either((size / GPU_BLOCK).max(1), size / CPU_BLOCK, self),
             Arg::Var(var),
         ];
         self.emit_native(Native::new(name).a_macro(), &args, &[]);

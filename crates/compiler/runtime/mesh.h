@@ -1,0 +1,274 @@
+// Triangles under a tree of boxes. A kernel has the address of a word that holds the mesh's address; a mesh is
+// 4-byte words, as the host's `Mesh` writes them. Faces are visited in the host's order, so that of two that
+// are equally near both find the same.
+//@ mesh_data
+namespace wp {
+struct mesh_box {
+    float low[3], high[3];
+    uint32 first, count;  // triangles of a leaf; two boxes from `first` on where there are none
+};
+struct mesh_triangle {
+    float a[3], b[3], c[3];
+    int face;
+};
+struct mesh_data {
+    uint32 boxes, triangles, faces, points;
+    float mean_edge;
+    WP_INLINE const mesh_box* box() const { return reinterpret_cast<const mesh_box*>(this + 1); }
+    WP_INLINE const mesh_triangle* triangle() const { return reinterpret_cast<const mesh_triangle*>(box() + boxes); }
+    WP_INLINE const int* corners() const { return reinterpret_cast<const int*>(triangle() + triangles); }
+    WP_INLINE const float* point() const { return reinterpret_cast<const float*>(corners() + 3 * faces); }
+};
+WP_INLINE const mesh_data& mesh_at(uint64 id) { return **reinterpret_cast<const mesh_data* const*>(id); }
+struct mesh_point {
+    float x, y, z;
+    mesh_point() = default;
+    WP_INLINE mesh_point(float x, float y, float z) : x(x), y(y), z(z) {}
+    WP_INLINE mesh_point(const float* p) : x(p[0]), y(p[1]), z(p[2]) {}
+    template <class V> static WP_INLINE mesh_point of(const V& v) { return mesh_point(v.c[0], v.c[1], v.c[2]); }
+};
+WP_INLINE mesh_point mesh_sub(const mesh_point& a, const mesh_point& b) { return mesh_point(a.x - b.x, a.y - b.y, a.z - b.z); }
+WP_INLINE float mesh_dot(const mesh_point& a, const mesh_point& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+WP_INLINE mesh_point mesh_cross(const mesh_point& a, const mesh_point& b) {
+    return mesh_point(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+WP_INLINE mesh_point mesh_weighted(const mesh_point& p, const mesh_point& q, const mesh_point& r, float u, float v) {
+    const float w = 1.0f - u - v;
+    return mesh_point(p.x * u + q.x * v + r.x * w, p.y * u + q.y * v + r.y * w, p.z * u + q.z * v + r.z * w);
+}
+// The tree halves the triangles at each level: 2^32 of them are 32 levels, with one box waiting at each.
+enum { mesh_levels = 64 };
+}
+//@ mesh_eval_position
+namespace wp {
+WP_INLINE vec_t<3, float> mesh_eval_position(uint64 id, int face, float u, float v) {
+    const mesh_data& m = mesh_at(id);
+    const int* corner = m.corners() + 3 * face;
+    const mesh_point p = mesh_weighted(m.point() + 3 * corner[0], m.point() + 3 * corner[1], m.point() + 3 * corner[2], u, v);
+    return vec_t<3, float>(p.x, p.y, p.z);
+}
+}
+//@ mesh_nearest
+namespace wp {
+// The weights of the first two corners at the point of a triangle nearest to p: a corner, a point of an edge, or
+// one inside.
+WP_INLINE void mesh_nearest_of(const mesh_triangle& t, const mesh_point& p, float& u, float& v) {
+    const mesh_point a(t.a), b(t.b), c(t.c);
+    const mesh_point ab = mesh_sub(b, a), ac = mesh_sub(c, a), ap = mesh_sub(p, a);
+    const float d1 = mesh_dot(ab, ap), d2 = mesh_dot(ac, ap);
+    if (d1 <= 0.0f && d2 <= 0.0f) { u = 1.0f; v = 0.0f; return; }
+    const mesh_point bp = mesh_sub(p, b);
+    const float d3 = mesh_dot(ab, bp), d4 = mesh_dot(ac, bp);
+    if (d3 >= 0.0f && d4 <= d3) { u = 0.0f; v = 1.0f; return; }
+    const float vc = d1 * d4 - d3 * d2;
+    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) { v = d1 / (d1 - d3); u = 1.0f - v; return; }
+    const mesh_point cp = mesh_sub(p, c);
+    const float d5 = mesh_dot(ab, cp), d6 = mesh_dot(ac, cp);
+    if (d6 >= 0.0f && d5 <= d6) { u = 0.0f; v = 0.0f; return; }
+    const float vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) { u = 1.0f - d2 / (d2 - d6); v = 0.0f; return; }
+    const float va = d3 * d6 - d5 * d4;
+    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) { u = 0.0f; v = 1.0f - (d4 - d3) / ((d4 - d3) + (d5 - d6)); return; }
+    const float share = 1.0f / (va + vb + vc);
+    v = vb * share;
+    u = 1.0f - v - vc * share;
+}
+WP_INLINE float mesh_box_distance(const mesh_box& box, const mesh_point& p) {
+    const float x = ::fmaxf(::fmaxf(box.low[0] - p.x, p.x - box.high[0]), 0.0f);
+    const float y = ::fmaxf(::fmaxf(box.low[1] - p.y, p.y - box.high[1]), 0.0f);
+    const float z = ::fmaxf(::fmaxf(box.low[2] - p.z, p.z - box.high[2]), 0.0f);
+    return x * x + y * y + z * z;
+}
+// Visits triangles that may be nearer to a point than what `visit` gives, the square of a distance.
+template <class F> WP_INLINE void mesh_nearest(const mesh_data& m, const mesh_point& p, float best, F visit) {
+    uint32 open[mesh_levels];
+    int waiting = 0;
+    if (m.boxes) open[waiting++] = 0;
+    while (waiting) {
+        const mesh_box& box = m.box()[open[--waiting]];
+        if (mesh_box_distance(box, p) > best) continue;
+        if (box.count) {
+            for (uint32 n = 0; n < box.count; ++n) best = visit(m.triangle()[box.first + n], best);
+            continue;
+        }
+        const bool second = mesh_box_distance(m.box()[box.first], p) > mesh_box_distance(m.box()[box.first + 1], p);
+        // The nearer one comes off the stack first.
+        open[waiting++] = box.first + !second;
+        open[waiting++] = box.first + second;
+    }
+}
+}
+//@ mesh_along
+namespace wp {
+// Where a ray meets a triangle, in double precision, so that neighbours leave no gap between them.
+WP_INLINE bool mesh_met(const mesh_triangle& f, const mesh_point& from, const mesh_point& along, float& t, float& u, float& v) {
+    const double ab[3] = {double(f.b[0]) - f.a[0], double(f.b[1]) - f.a[1], double(f.b[2]) - f.a[2]};
+    const double ac[3] = {double(f.c[0]) - f.a[0], double(f.c[1]) - f.a[1], double(f.c[2]) - f.a[2]};
+    const double d[3] = {along.x, along.y, along.z};
+    const double s[3] = {double(from.x) - f.a[0], double(from.y) - f.a[1], double(from.z) - f.a[2]};
+    const double p[3] = {d[1] * ac[2] - d[2] * ac[1], d[2] * ac[0] - d[0] * ac[2], d[0] * ac[1] - d[1] * ac[0]};
+    const double determinant = ab[0] * p[0] + ab[1] * p[1] + ab[2] * p[2];
+    if (determinant == 0.0) return false;
+    const double second = (s[0] * p[0] + s[1] * p[1] + s[2] * p[2]) / determinant;
+    const double q[3] = {s[1] * ab[2] - s[2] * ab[1], s[2] * ab[0] - s[0] * ab[2], s[0] * ab[1] - s[1] * ab[0]};
+    const double third = (d[0] * q[0] + d[1] * q[1] + d[2] * q[2]) / determinant;
+    t = float((ac[0] * q[0] + ac[1] * q[1] + ac[2] * q[2]) / determinant);
+    u = float(1.0 - second - third);
+    v = float(second);
+    return second >= 0.0 && third >= 0.0 && second + third <= 1.0;
+}
+WP_INLINE bool mesh_enters(const mesh_box& box, const mesh_point& from, const mesh_point& inverse, float most) {
+    float near = 0.0f, far = most;
+    const float start[3] = {from.x, from.y, from.z}, scale[3] = {inverse.x, inverse.y, inverse.z};
+    for (int axis = 0; axis < 3; ++axis) {
+        const float a = (box.low[axis] - start[axis]) * scale[axis], b = (box.high[axis] - start[axis]) * scale[axis];
+        // A ray in the plane of a side gives no number; fminf and fmaxf leave it out.
+        near = ::fmaxf(near, ::fminf(a, b));
+        far = ::fminf(far, ::fmaxf(a, b));
+    }
+    return near <= far * 1.000001f + 1e-30f;
+}
+// Visits triangles that a ray may meet before what `visit` gives.
+template <class F> WP_INLINE void mesh_along(const mesh_data& m, const mesh_point& from, const mesh_point& along, float most, F visit) {
+    const mesh_point inverse(1.0f / along.x, 1.0f / along.y, 1.0f / along.z);
+    uint32 open[mesh_levels];
+    int waiting = 0;
+    if (m.boxes) open[waiting++] = 0;
+    while (waiting) {
+        const mesh_box& box = m.box()[open[--waiting]];
+        if (!mesh_enters(box, from, inverse, most)) continue;
+        if (box.count) {
+            for (uint32 n = 0; n < box.count; ++n) most = visit(m.triangle()[box.first + n], most);
+        } else {
+            open[waiting++] = box.first;
+            open[waiting++] = box.first + 1;
+        }
+    }
+}
+}
+//@ mesh_query_point_t
+namespace wp {
+struct mesh_query_point_t {
+    bool result;
+    float sign;
+    int face;
+    float u, v;
+};
+}
+//@ mesh_query_point_no_sign mesh_query_point mesh_query_point_sign_normal
+namespace wp {
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point_no_sign(uint64 id, const V& point, float most) {
+    const mesh_point p = mesh_point::of(point);
+    mesh_query_point_t q = {};
+    mesh_nearest(mesh_at(id), p, most * most, [&](const mesh_triangle& t, float best) {
+        float u, v;
+        mesh_nearest_of(t, p, u, v);
+        const mesh_point away = mesh_sub(mesh_weighted(t.a, t.b, t.c, u, v), p);
+        const float square = mesh_dot(away, away);
+        if (square >= best) return best;
+        q.result = true;
+        q.face = t.face;
+        q.u = u;
+        q.v = v;
+        return square;
+    });
+    return q;
+}
+}
+//@ mesh_query_point
+namespace wp {
+// Inside is where most of three rays leave through an odd number of faces.
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point(uint64 id, const V& point, float most) {
+    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
+    if (!q.result) return q;
+    const mesh_point p = mesh_point::of(point);
+    const float along[3][3] = {{0.5772157f, 0.618034f, 0.5337512f}, {-0.8017837f, 0.2672612f, -0.5345225f}, {0.1230915f, -0.8616404f, 0.4923659f}};
+    int odd = 0;
+    for (int ray = 0; ray < 3; ++ray) {
+        const mesh_point direction(along[ray]);
+        int crossings = 0;
+        mesh_along(mesh_at(id), p, direction, INFINITY, [&](const mesh_triangle& f, float far) {
+            float t, u, v;
+            crossings += mesh_met(f, p, direction, t, u, v) && t >= 0.0f;
+            return far;
+        });
+        odd += crossings & 1;
+    }
+    q.sign = odd >= 2 ? -1.0f : 1.0f;
+    return q;
+}
+}
+//@ mesh_query_point_sign_normal
+namespace wp {
+// The angle that a triangle covers around a point of it: at a corner its own, on an edge a half turn.
+WP_INLINE float mesh_angle_at(const mesh_triangle& t, const float* weight) {
+    const int absent = (weight[0] < 1e-4f) + (weight[1] < 1e-4f) + (weight[2] < 1e-4f);
+    if (absent < 2) return absent ? 3.14159265f : 6.28318531f;
+    int at = 0;
+    for (int n = 1; n < 3; ++n)
+        if (weight[n] > weight[at]) at = n;
+    const float* corner[3] = {t.a, t.b, t.c};
+    const mesh_point p(corner[at]), q(corner[(at + 1) % 3]), r(corner[(at + 2) % 3]);
+    const mesh_point a = mesh_sub(q, p), b = mesh_sub(r, p);
+    const float cosine = mesh_dot(a, b) / ::sqrtf(mesh_dot(a, a) * mesh_dot(b, b));
+    return ::acosf(::fminf(::fmaxf(cosine, -1.0f), 1.0f));
+}
+// The side is that of the normals of the faces around the nearest point, each by its angle there.
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_normal(uint64 id, const V& point, float most, float epsilon = 1e-3f) {
+    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
+    if (!q.result) return q;
+    const mesh_data& m = mesh_at(id);
+    const mesh_point p = mesh_point::of(point);
+    const int* corner = m.corners() + 3 * q.face;
+    const mesh_point away = mesh_sub(p, mesh_weighted(m.point() + 3 * corner[0], m.point() + 3 * corner[1], m.point() + 3 * corner[2], q.u, q.v));
+    const float within = ::sqrtf(mesh_dot(away, away)) + epsilon * m.mean_edge;
+    mesh_point normal(0.0f, 0.0f, 0.0f);
+    mesh_nearest(m, p, within * within, [&](const mesh_triangle& t, float best) {
+        float u, v;
+        mesh_nearest_of(t, p, u, v);
+        const mesh_point from = mesh_sub(p, mesh_weighted(t.a, t.b, t.c, u, v));
+        if (mesh_dot(from, from) <= best) {
+            const mesh_point own = mesh_cross(mesh_sub(t.b, t.a), mesh_sub(t.c, t.a));
+            const float weight[3] = {u, v, 1.0f - u - v};
+            const float size = ::sqrtf(mesh_dot(own, own)), share = mesh_angle_at(t, weight) / size;
+            if (size > 0.0f) normal = mesh_point(normal.x + share * own.x, normal.y + share * own.y, normal.z + share * own.z);
+        }
+        return best;
+    });
+    q.sign = mesh_dot(normal, away) < 0.0f ? -1.0f : 1.0f;
+    return q;
+}
+}
+//@ mesh_query_ray_t
+namespace wp {
+struct mesh_query_ray_t {
+    bool result;
+    float sign;
+    int face;
+    float t, u, v;
+    vec_t<3, float> normal;
+};
+}
+//@ mesh_query_ray
+namespace wp {
+template <class V> WP_INLINE mesh_query_ray_t mesh_query_ray(uint64 id, const V& start, const V& direction, float most, int root = -1) {
+    const mesh_point from = mesh_point::of(start), along = mesh_point::of(direction);
+    mesh_query_ray_t q = {};
+    mesh_along(mesh_at(id), from, along, most, [&](const mesh_triangle& f, float best) {
+        float t, u, v;
+        if (!mesh_met(f, from, along, t, u, v) || t < 0.0f || t >= best) return best;
+        const mesh_point normal = mesh_cross(mesh_sub(f.b, f.a), mesh_sub(f.c, f.a));
+        const float size = ::sqrtf(mesh_dot(normal, normal));
+        const float scale = size > 0.0f ? size : 1.0f;
+        q.result = true;
+        q.sign = mesh_dot(normal, along) > 0.0f ? -1.0f : 1.0f;
+        q.face = f.face;
+        q.t = t;
+        q.u = u;
+        q.v = v;
+        q.normal = vec_t<3, float>(normal.x / scale, normal.y / scale, normal.z / scale);
+        return t;
+    });
+    return q;
+}
+}

@@ -1,0 +1,197 @@
+// Tiles element by element: functions and operators.
+//@ tile_argument
+namespace wp {
+// What an argument gives for one element: a tile its own, anything else itself.
+template <class T, class L> WP_INLINE const T& tile_argument(const tile_register_t<T, L>& a, int i) { return a.own(i); }
+template <class A> WP_INLINE const A& tile_argument(const A& a, ...) { return a; }
+}
+//@ tile_argument | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner> WP_INLINE const T& tile_argument(const tile_shared_t<T, L, Owner>& a, int i) { return a.own(i); }
+}
+//@ tile_argument_grad
+namespace wp {
+template <class T, class L> WP_INLINE void tile_argument_grad(tile_register_t<T, L>& adj, int i, const T& share) { adj.own_grad(i) += share; }
+template <class A> WP_INLINE void tile_argument_grad(A& adj, int, const A& share) { adj += share; }
+}
+//@ tile_argument_grad | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner> WP_INLINE void tile_argument_grad(tile_shared_t<T, L, Owner>& adj, int i, const T& share) { adj.own_grad(i) += share; }
+}
+//@ tile_shape_among
+namespace wp {
+// The shape of the first tile among arguments.
+template <class A, class... Rest> struct tile_shape_among {
+    using type = typename tile_shape_among<Rest...>::type;
+};
+template <class T, class L, class... Rest> struct tile_shape_among<tile_register_t<T, L>, Rest...> {
+    using type = typename L::Shape;
+};
+}
+//@ tile_shape_among | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner, class... Rest> struct tile_shape_among<tile_shared_t<T, L, Owner>, Rest...> {
+    using type = typename L::Shape;
+};
+}
+//@ tile_map tile_binary_map tile_unary_map
+namespace wp {
+template <class F, class... A> WP_INLINE auto tile_map(F f, const A&... arguments) {
+    using Shape = typename tile_shape_among<A...>::type;
+    using T = decltype(f(tile_argument(arguments, 0)...));
+    (tile_settle(arguments), ...);
+    return tile_values<T, Shape>([&](int i) { return f(tile_argument(arguments, i)...); });
+}
+template <class F, class A, class B> WP_INLINE auto tile_binary_map(F f, const A& a, const B& b) { return tile_map(f, a, b); }
+template <class F, class A> WP_INLINE auto tile_unary_map(F f, const A& a) { return tile_map(f, a); }
+}
+//@ adj_tile_map adj_tile_binary_map adj_tile_unary_map
+namespace wp {
+template <class T> struct tile_plain { using type = T; };
+template <class T> struct tile_plain<const T&> { using type = T; };
+template <class A> using tile_share = typename tile_plain<decltype(tile_argument(*static_cast<const A*>(nullptr), 0))>::type;
+template <class F, class A, class G, class R> WP_INLINE void adj_tile_map(F, const A& a, G g, A& adj_a, R& adj_ret) {
+    tile_each<R::Shape::size>([&](int i) {
+        tile_share<A> x{};
+        auto ret = adj_ret.own_grad(i);
+        tile_share<A> va = tile_argument(a, i);
+        g(va, x, ret);
+        tile_argument_grad(adj_a, i, x);
+    });
+    tile_arena::wait();
+}
+template <class F, class A, class B, class G, class R>
+WP_INLINE void adj_tile_map(F, const A& a, const B& b, G g, A& adj_a, B& adj_b, R& adj_ret) {
+    tile_each<R::Shape::size>([&](int i) {
+        tile_share<A> x{}, va = tile_argument(a, i);
+        tile_share<B> y{}, vb = tile_argument(b, i);
+        auto ret = adj_ret.own_grad(i);
+        g(va, vb, x, y, ret);
+        tile_argument_grad(adj_a, i, x);
+        tile_argument_grad(adj_b, i, y);
+    });
+    tile_arena::wait();
+}
+template <class F, class A, class B, class C, class G, class R>
+WP_INLINE void adj_tile_map(F, const A& a, const B& b, const C& c, G g, A& adj_a, B& adj_b, C& adj_c, R& adj_ret) {
+    tile_each<R::Shape::size>([&](int i) {
+        tile_share<A> x{}, va = tile_argument(a, i);
+        tile_share<B> y{}, vb = tile_argument(b, i);
+        tile_share<C> z{}, vc = tile_argument(c, i);
+        auto ret = adj_ret.own_grad(i);
+        g(va, vb, vc, x, y, z, ret);
+        tile_argument_grad(adj_a, i, x);
+        tile_argument_grad(adj_b, i, y);
+        tile_argument_grad(adj_c, i, z);
+    });
+    tile_arena::wait();
+}
+template <class F, class A, class B, class G, class R>
+WP_INLINE void adj_tile_binary_map(F f, const A& a, const B& b, G g, A& adj_a, B& adj_b, R& adj_ret) {
+    adj_tile_map(f, a, b, g, adj_a, adj_b, adj_ret);
+}
+template <class F, class A, class G, class R> WP_INLINE void adj_tile_unary_map(F f, const A& a, G g, A& adj_a, R& adj_ret) {
+    adj_tile_map(f, a, g, adj_a, adj_ret);
+}
+}
+//@ tile_add
+namespace wp {
+template <class A, class B> WP_INLINE auto tile_add(const A& a, const B& b) {
+    return tile_map([](const auto& x, const auto& y) { return add(x, y); }, a, b);
+}
+}
+//@ adj_tile_add
+namespace wp {
+template <class A, class B, class R> WP_INLINE void adj_tile_add(const A&, const B&, A& adj_a, B& adj_b, R& adj_ret) {
+    tile_each<R::Shape::size>([&](int i) {
+        tile_argument_grad(adj_a, i, adj_ret.own_grad(i));
+        tile_argument_grad(adj_b, i, adj_ret.own_grad(i));
+    });
+    tile_arena::wait();
+}
+}
+//@ tile_sub
+namespace wp {
+template <class A, class B> WP_INLINE auto tile_sub(const A& a, const B& b) {
+    return tile_map([](const auto& x, const auto& y) { return sub(x, y); }, a, b);
+}
+}
+//@ adj_tile_sub
+namespace wp {
+template <class A, class B, class R> WP_INLINE void adj_tile_sub(const A&, const B&, A& adj_a, B& adj_b, R& adj_ret) {
+    using T = typename R::Type;
+    tile_each<R::Shape::size>([&](int i) {
+        tile_argument_grad(adj_a, i, adj_ret.own_grad(i));
+        tile_argument_grad(adj_b, i, T(-adj_ret.own_grad(i)));
+    });
+    tile_arena::wait();
+}
+}
+//@ tile_mul
+namespace wp {
+template <class A, class B> WP_INLINE auto tile_mul(const A& a, const B& b) {
+    return tile_map([](const auto& x, const auto& y) { return mul(x, y); }, a, b);
+}
+}
+//@ adj_tile_mul
+namespace wp {
+template <class A, class B, class R> WP_INLINE void adj_tile_mul(const A& a, const B& b, A& adj_a, B& adj_b, R& adj_ret) {
+    adj_tile_map([](const auto&, const auto&) {}, a, b, [](const auto& x, const auto& y, auto& adj_x, auto& adj_y, const auto& g) { adj_mul(x, y, adj_x, adj_y, g); }, adj_a, adj_b, adj_ret);
+}
+}
+//@ tile_add_inplace
+namespace wp {
+template <class A, class B> WP_INLINE void tile_add_inplace(A& a, const B& b) {
+    tile_settle(a);
+    tile_settle(b);
+    tile_each<A::Shape::size>([&](int i) { a.own(i) = add(a.own(i), tile_argument(b, i)); });
+    tile_arena::wait();
+}
+}
+//@ adj_tile_add_inplace
+namespace wp {
+template <class A, class B> WP_INLINE void adj_tile_add_inplace(const A&, const B&, A& adj_a, B& adj_b) {
+    tile_each<A::Shape::size>([&](int i) { tile_argument_grad(adj_b, i, adj_a.own_grad(i)); });
+    tile_arena::wait();
+}
+}
+//@ tile_sub_inplace
+namespace wp {
+template <class A, class B> WP_INLINE void tile_sub_inplace(A& a, const B& b) {
+    tile_settle(a);
+    tile_settle(b);
+    tile_each<A::Shape::size>([&](int i) { a.own(i) = sub(a.own(i), tile_argument(b, i)); });
+    tile_arena::wait();
+}
+}
+//@ tile_mul_elementwise
+namespace wp {
+template <class A, class B> WP_INLINE auto tile_mul_elementwise(const A& a, const B& b) { return tile_mul(a, b); }
+}
+//@ adj_tile_mul_elementwise
+namespace wp {
+template <class A, class B, class R> WP_INLINE void adj_tile_mul_elementwise(const A& a, const B& b, A& adj_a, B& adj_b, R& adj_ret) {
+    adj_tile_mul(a, b, adj_a, adj_b, adj_ret);
+}
+}
+//@ tile_div tile_div_elementwise
+namespace wp {
+template <class A, class B> WP_INLINE auto tile_div(const A& a, const B& b) {
+    return tile_map([](const auto& x, const auto& y) { return div(x, y); }, a, b);
+}
+template <class A, class B> WP_INLINE auto tile_div_elementwise(const A& a, const B& b) { return tile_div(a, b); }
+}
+//@ tile_neg
+namespace wp {
+template <class A> WP_INLINE auto tile_neg(const A& a) {
+    return tile_map([](const auto& x) { return neg(x); }, a);
+}
+}
+//@ adj_tile_neg
+namespace wp {
+template <class A, class R> WP_INLINE void adj_tile_neg(const A&, A& adj_a, R& adj_ret) {
+    using T = typename R::Type;
+    tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj_a, i, T(-adj_ret.own_grad(i))); });
+    tile_arena::wait();
+}
+}

@@ -1,0 +1,118 @@
+// Tiles as a whole: views, sums, scans, Fourier transforms.
+//@ tile_transpose
+namespace wp {
+template <class L> struct tile_turned;
+template <int R, int C, int S, int T> struct tile_turned<tile_layout_strided_t<tile_shape_t<R, C>, tile_stride_t<S, T>>> {
+    using type = tile_layout_strided_t<tile_shape_t<C, R>, tile_stride_t<T, S>>;
+};
+template <class T, class L, bool Owner> WP_INLINE auto tile_transpose(tile_shared_t<T, L, Owner>& tile) {
+    return tile_shared_t<T, typename tile_turned<L>::type, false>(tile.data, tile.grad);
+}
+}
+//@ adj_tile_transpose
+namespace wp {
+// A view has the gradients of its tile.
+template <class... A> WP_INLINE void adj_tile_transpose(const A&...) {}
+}
+//@ tile_sum
+namespace wp {
+// The sum of all elements, in thread 0: each thread's own first, then by halves of the block.
+template <class Tile> WP_INLINE auto tile_sum(const Tile& tile) {
+    using T = typename Tile::Type;
+    tile_register_t<T, tile_layout_register_t<tile_shape_t<1>>> out;
+    tile_scratch<T> sums(WP_TILE_BLOCK_DIM);
+    T own{};
+    tile_settle(tile);
+    tile_each<Tile::Shape::size>([&](int i) { own = add(own, tile.own(i)); });
+    const int thread = tile_arena::thread();
+    sums[thread] = own;
+    tile_arena::wait();
+    for (int left = WP_TILE_BLOCK_DIM; left > 1;) {
+        const int half = (left + 1) / 2;
+        if (thread + half < left) sums[thread] = add(sums[thread], sums[thread + half]);
+        tile_arena::wait();
+        left = half;
+    }
+    if (thread == 0) out.own(0) = sums[0];
+    return out;
+}
+}
+//@ adj_tile_sum
+namespace wp {
+template <class Tile, class R> WP_INLINE void adj_tile_sum(const Tile&, Tile& adj_tile, R& adj_ret) {
+    tile_scratch<typename R::Type> shared(1);
+    if (tile_arena::thread() == 0) shared[0] = adj_ret.own_grad(0);
+    tile_arena::wait();
+    tile_each<Tile::Shape::size>([&](int i) { adj_tile.own_grad(i) += shared[0]; });
+}
+}
+//@ tile_scan_inclusive
+namespace wp {
+// One after the other, in the order of the elements.
+template <class Tile> WP_INLINE auto tile_scan_inclusive(const Tile& tile) {
+    using T = typename Tile::Type;
+    auto staged = tile_stage(tile);
+    if (tile_arena::thread() == 0)
+        for (int i = 1; i < Tile::Shape::size; ++i) staged[i] = add(staged[i - 1], staged[i]);
+    tile_arena::wait();
+    return tile_values<T, typename Tile::Shape>([&](int i) { return staged[i]; });
+}
+}
+//@ tile_scan_exclusive
+namespace wp {
+template <class Tile> WP_INLINE auto tile_scan_exclusive(const Tile& tile) {
+    using T = typename Tile::Type;
+    auto staged = tile_stage(tile);
+    if (tile_arena::thread() == 0) {
+        T sum{};
+        for (int i = 0; i < Tile::Shape::size; ++i) {
+            const T next = add(sum, staged[i]);
+            staged[i] = sum;
+            sum = next;
+        }
+    }
+    tile_arena::wait();
+    return tile_values<T, typename Tile::Shape>([&](int i) { return staged[i]; });
+}
+}
+//@ tile_fourier tile_fft tile_ifft adj_tile_fft adj_tile_ifft
+namespace wp {
+// Each row of pairs becomes its transform, without a factor: radix 2, its turns in double precision.
+template <bool Inverse, class Tile> WP_INLINE void tile_fourier(Tile& tile) {
+    using T = typename Tile::Type;
+    using S = typename T::scalar_t;
+    using Shape = typename Tile::Shape;
+    constexpr int size = Shape::size, length = Shape::dim(Shape::rank - 1);
+    tile_scratch<T> pairs(size);
+    tile_each<size>([&](int i) {
+        int from = i % length, to = 0;
+        for (int bit = 1; bit < length; bit *= 2, from /= 2) to = 2 * to + from % 2;
+        pairs[i - i % length + to] = tile.own(i);
+    });
+    tile_arena::wait();
+    for (int half = 1; half < length; half *= 2) {
+        tile_each<size / 2>([&](int i) {
+            const int row = i / (length / 2), at = i % (length / 2), k = at % half;
+            const int first = row * length + (at - k) * 2 + k;
+            double sine, cosine;
+            ::sincos((Inverse ? 3.14159265358979323846 : -3.14159265358979323846) * k / half, &sine, &cosine);
+            const T a = pairs[first], b = pairs[first + half];
+            const S c = S(cosine), s = S(sine);
+            const S re = b.c[0] * c - b.c[1] * s, im = b.c[0] * s + b.c[1] * c;
+            pairs[first] = T(a.c[0] + re, a.c[1] + im);
+            pairs[first + half] = T(a.c[0] - re, a.c[1] - im);
+        });
+        tile_arena::wait();
+    }
+    tile_each<size>([&](int i) { tile.own(i) = pairs[i]; });
+}
+}
+//@ tile_fft
+#define tile_fft(a, b, element, bytes, batch, per_thread, tile) wp::tile_fourier<false>(tile)
+//@ tile_ifft
+#define tile_ifft(a, b, element, bytes, batch, per_thread, tile) wp::tile_fourier<true>(tile)
+// Without a factor, each is the transposed and conjugated matrix of the other.
+//@ adj_tile_fft
+#define adj_tile_fft(a, b, element, bytes, batch, per_thread, tile, c, d, e, f, g, h, adj) wp::tile_fourier<true>(adj)
+//@ adj_tile_ifft
+#define adj_tile_ifft(a, b, element, bytes, batch, per_thread, tile, c, d, e, f, g, h, adj) wp::tile_fourier<false>(adj)

@@ -1,0 +1,110 @@
+// NanoVDB grids of float32. A kernel has the address of a word that holds the volume's address; a volume is as
+// the host's `Volume` writes it. Offsets in the grid are foreign: what lies outside is the background.
+//@ volume_data
+namespace wp {
+struct volume_data {
+    uint64 bytes, root;
+    float background, matrix[9], inverse[9], origin[3];
+    WP_INLINE const uint8* grid() const { return reinterpret_cast<const uint8*>(this + 1); }
+    // The grid is at a multiple of 8, and so are NanoVDB's nodes.
+    template <class T> WP_INLINE bool read(uint64 at, T& out) const {
+        if (at > bytes || bytes - at < sizeof(T) || at % sizeof(T)) return false;
+        out = *reinterpret_cast<const T*>(grid() + at);
+        return true;
+    }
+    WP_INLINE float value(uint64 at) const {
+        float found;
+        return read(at, found) ? found : background;
+    }
+    WP_INLINE float voxel(int i, int j, int k) const {
+        const uint64 key = uint64(uint32(k) >> 12) | uint64(uint32(j) >> 12) << 21 | uint64(uint32(i) >> 12) << 42;
+        uint32 tiles;
+        if (!read(root + 24, tiles)) return background;
+        uint64 tile = root + 64, seen;
+        for (;; --tiles, tile += 32) {
+            if (tiles == 0 || !read(tile, seen)) return background;
+            if (seen == key) break;
+        }
+        uint64 offset;
+        if (!read(tile + 8, offset)) return background;
+        if (offset == 0) return value(tile + 20);
+        uint64 at = root + offset;
+        // Two levels of inner nodes: logarithms of their size and of a child's, the child mask and the table.
+        const uint32 logs[2] = {5, 4}, below[2] = {7, 3}, masks[2] = {32 + 4096, 32 + 512}, tables[2] = {8256, 1088};
+        for (int level = 0; level < 2; ++level) {
+            const uint32 log = logs[level], shift = below[level], mask = (1u << (log + shift)) - 1;
+            const uint32 child = ((uint32(i) & mask) >> shift) << 2 * log | ((uint32(j) & mask) >> shift) << log | (uint32(k) & mask) >> shift;
+            uint8 bits;
+            if (!read(at + masks[level] + child / 8, bits)) return background;
+            const uint64 entry = at + tables[level] + 8 * uint64(child);
+            if (!(bits >> child % 8 & 1)) return value(entry);
+            if (!read(entry, offset)) return background;
+            at += offset;
+        }
+        return value(at + 96 + 4 * uint64((i & 7) << 6 | (j & 7) << 3 | (k & 7)));
+    }
+};
+static_assert(sizeof(volume_data) == 104, "as the host lays it out");
+WP_INLINE const volume_data& volume_at(uint64 id) { return **reinterpret_cast<const volume_data* const*>(id); }
+WP_INLINE float volume_mix(float a, float b, float t) { return a + t * (b - a); }
+}
+//@ volume_sample_grad_f volume_sample_f
+namespace wp {
+template <class V> WP_INLINE float volume_sample_grad_f(uint64 id, const V& uvw, int mode, V& slope) {
+    const volume_data& v = volume_at(id);
+    slope = V(0.0f, 0.0f, 0.0f);
+    if (mode == 0) return v.voxel(int(::roundf(uvw.c[0])), int(::roundf(uvw.c[1])), int(::roundf(uvw.c[2])));
+    float low[3], f[3], at[2][2][2];
+    for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = ::floorf(uvw.c[axis]);
+        f[axis] = uvw.c[axis] - low[axis];
+    }
+    for (int n = 0; n < 8; ++n) at[n >> 2][n >> 1 & 1][n & 1] = v.voxel(int(low[0]) + (n >> 2), int(low[1]) + (n >> 1 & 1), int(low[2]) + (n & 1));
+    float along[2][2], plane[2], steep[2];
+    for (int i = 0; i < 2; ++i) {
+        for (int j = 0; j < 2; ++j) along[i][j] = volume_mix(at[i][j][0], at[i][j][1], f[2]);
+        plane[i] = volume_mix(along[i][0], along[i][1], f[1]);
+        steep[i] = volume_mix(at[i][0][1] - at[i][0][0], at[i][1][1] - at[i][1][0], f[1]);
+    }
+    slope = V(plane[1] - plane[0], volume_mix(along[0][1] - along[0][0], along[1][1] - along[1][0], f[0]), volume_mix(steep[0], steep[1], f[0]));
+    return volume_mix(plane[0], plane[1], f[0]);
+}
+}
+//@ volume_sample_f
+namespace wp {
+template <class V> WP_INLINE float volume_sample_f(uint64 id, const V& uvw, int mode) {
+    V slope;
+    return volume_sample_grad_f(id, uvw, mode, slope);
+}
+}
+//@ volume_map
+namespace wp {
+template <class V> WP_INLINE V volume_map(const float* m, const V& v) {
+    V r;
+    for (int row = 0; row < 3; ++row) r.c[row] = m[3 * row] * v.c[0] + m[3 * row + 1] * v.c[1] + m[3 * row + 2] * v.c[2];
+    return r;
+}
+}
+//@ volume_world_to_index
+namespace wp {
+template <class V> WP_INLINE V volume_world_to_index(uint64 id, const V& xyz) {
+    const volume_data& v = volume_at(id);
+    return volume_map(v.inverse, V(xyz.c[0] - v.origin[0], xyz.c[1] - v.origin[1], xyz.c[2] - v.origin[2]));
+}
+}
+//@ volume_world_to_index_dir
+namespace wp {
+template <class V> WP_INLINE V volume_world_to_index_dir(uint64 id, const V& xyz) { return volume_map(volume_at(id).inverse, xyz); }
+}
+//@ volume_index_to_world
+namespace wp {
+template <class V> WP_INLINE V volume_index_to_world(uint64 id, const V& uvw) {
+    const volume_data& v = volume_at(id);
+    const V turned = volume_map(v.matrix, uvw);
+    return V(turned.c[0] + v.origin[0], turned.c[1] + v.origin[1], turned.c[2] + v.origin[2]);
+}
+}
+//@ volume_index_to_world_dir
+namespace wp {
+template <class V> WP_INLINE V volume_index_to_world_dir(uint64 id, const V& uvw) { return volume_map(volume_at(id).matrix, uvw); }
+}
