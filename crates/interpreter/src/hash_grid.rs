@@ -78,6 +78,15 @@ impl HashGrid {
         grid
     }
 
+    /// The grid in 4-byte words, as `hash_grid.h` of the GPU's runtime reads them: the size, the inverse
+    /// width, the cells' starts, the points.
+    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+        out.extend(self.size.iter().flat_map(|n| n.to_le_bytes()));
+        out.extend(self.inverse_width.to_le_bytes());
+        let words = self.starts.iter().chain(&self.points);
+        out.extend(words.flat_map(|n| n.to_le_bytes()));
+    }
+
     fn cell(&self, at: [i32; 3]) -> usize {
         let [x, y, z] = [0, 1, 2].map(|axis| at[axis].rem_euclid(self.size[axis]) as usize);
         let [width, height, _] = self.size.map(|cells| cells as usize);

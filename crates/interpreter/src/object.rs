@@ -19,6 +19,19 @@ pub enum Object {
     Volume(Volume),
 }
 
+impl Object {
+    /// The object as bytes without addresses, for kernels on a GPU.
+    pub fn flat(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::HashGrid(grid) => grid.flat(&mut bytes),
+            Self::Mesh(mesh) => mesh.flat(&mut bytes),
+            Self::Volume(volume) => volume.flat(&mut bytes),
+        }
+        bytes
+    }
+}
+
 /// The objects of a launch, by number.
 pub type Objects = BTreeMap<u64, Arc<Object>>;
 

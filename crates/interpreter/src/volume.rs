@@ -99,6 +99,17 @@ impl Volume {
         Ok(volume)
     }
 
+    /// The volume as `volume.h` of the GPU's runtime reads it: how many bytes the grid has, where its root
+    /// is, the background, the maps, the grid.
+    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+        out.extend((self.bytes.len() as u64).to_le_bytes());
+        out.extend((self.root as u64).to_le_bytes());
+        let numbers = [self.background].into_iter().chain(self.matrix);
+        let numbers = numbers.chain(self.inverse).chain(self.origin);
+        out.extend(numbers.flat_map(f32::to_le_bytes));
+        out.extend_from_slice(&self.bytes);
+    }
+
     fn take<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes.get(at..)?.first_chunk().copied()
     }

@@ -183,6 +183,32 @@ impl Mesh {
         })
     }
 
+    /// The mesh in 4-byte words, as `mesh.h` of the GPU's runtime reads them: four counts and the mean length
+    /// of edges; boxes; triangles as nine coordinates and a face's number, leaf after leaf; corners of all
+    /// faces; points.
+    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+        let searched = self.searched();
+        let order = searched.tree.order();
+        let counts = [
+            searched.tree.boxes(),
+            order.len(),
+            self.faces.len(),
+            self.points.len(),
+        ];
+        out.extend(counts.iter().flat_map(|n| (*n as u32).to_le_bytes()));
+        out.extend(searched.mean_edge.to_le_bytes());
+        searched.tree.flat(out);
+        for triangle in order {
+            let corners = searched.corners[*triangle as usize];
+            out.extend(corners.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+            out.extend(searched.faces[*triangle as usize].to_le_bytes());
+        }
+        let corners = self.faces.as_flattened().iter();
+        out.extend(corners.flat_map(|n| n.to_le_bytes()));
+        let points = self.points.as_flattened().iter();
+        out.extend(points.flat_map(|x| x.to_le_bytes()));
+    }
+
     /// The point of a face with the weights `u` and `v` of its first two corners.
     pub(super) fn position(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
         Some(weighted(self.corners(face)?, u, v))

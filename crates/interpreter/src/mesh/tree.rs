@@ -61,6 +61,27 @@ impl Tree {
         tree
     }
 
+    /// The boxes in 4-byte words: both corners, the first triangle of the order or the first of two boxes, and
+    /// how many triangles.
+    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+        for node in &self.nodes {
+            let corners = node.low.into_iter().chain(node.high);
+            out.extend(corners.flat_map(f32::to_le_bytes));
+            out.extend(node.first.to_le_bytes());
+            out.extend(node.count.to_le_bytes());
+        }
+    }
+
+    /// How many boxes there are.
+    pub(super) fn boxes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The triangles, leaf after leaf.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     fn cover(&self, corners: &[[[f32; 3]; 3]], first: usize, count: usize) -> Node {
         let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for triangle in &self.order[first..first + count] {
