@@ -141,7 +141,7 @@ fn bring_back<'a>(
 }
 
 /// The backward kernel takes an adjoint per argument: an array's is a view of its gradient.
-fn adjoint(argument: &launch_abi::Argument) -> launch_abi::Argument {
+pub(crate) fn adjoint(argument: &launch_abi::Argument) -> launch_abi::Argument {
     match argument {
         launch_abi::Argument::Array(_)
         | launch_abi::Argument::Value(_)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use warpsmith_compiler::ir::{FunctionKind, Module};
+use warpsmith_compiler::ir::{FunctionKind, Module, Piece};
 use warpsmith_compiler::launch_abi::{
     AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
     nvrtc_options,
@@ -17,6 +17,7 @@ use warpsmith_interpreter::Argument;
 
 use crate::device_arguments::DeviceArguments;
 use crate::parameter::parameter_types;
+use crate::tile_memory::tile_memory;
 
 /// Why a kernel could not run on the GPU.
 #[derive(Debug, Error)]
@@ -45,7 +46,12 @@ pub struct GpuKernel {
     block: u32,
     /// Blocks in a cluster, of which a grid has whole ones.
     cluster: u32,
+    /// Shared memory of a block for tiles, forward and backward.
+    shared: [u32; 2],
 }
+
+/// Shared memory that a block can have without asking.
+const ALWAYS_ALLOWED: u32 = 48 << 10;
 
 /// How a kernel is compiled for the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +61,10 @@ pub struct Build {
     pub silent: bool,
     /// A product and a sum may be rounded once, as the compiler does unless told otherwise.
     pub fused: bool,
+    /// Threads in a block; what the kernel's decorator says where there are none.
+    pub block: Option<u32>,
+    /// With the adjoint, which takes longer to compile and needs the gradient of everything it calls.
+    pub backward: bool,
 }
 
 impl Default for Build {
@@ -62,6 +72,8 @@ impl Default for Build {
         Self {
             silent: false,
             fused: true,
+            block: None,
+            backward: true,
         }
     }
 }
@@ -104,9 +116,13 @@ impl GpuKernel {
         module: &Module,
         build: Build,
     ) -> Result<Self, RunError> {
-        let (block, cluster) = block_and_cluster(module)?;
+        let (bounded, cluster) = block_and_cluster(module)?;
+        let block = build.block.unwrap_or(bounded);
         let parameters = parameter_types(module).map_err(RunError::Unsupported)?;
-        let text = emit_cuda(module);
+        let text = match build.backward {
+            true => emit_cuda(module),
+            false => emit_cuda(&without_backward(module)),
+        };
         let missing = runtime_header::missing(&text);
         if !missing.is_empty() {
             return Err(RunError::Header(missing.join(", ")));
@@ -116,7 +132,17 @@ impl GpuKernel {
         } else {
             ""
         };
-        let source = silence.to_owned() + &runtime_header::prologue(&text) + &text;
+        let most = usize::try_from(gpu.facts().shared_bytes_per_block).unwrap_or(usize::MAX);
+        let forward_memory = tile_memory(module, block, false, most)?;
+        let backward_memory = match build.backward {
+            true => tile_memory(module, block, true, most)?,
+            false => 0,
+        };
+        let tiles = match forward_memory {
+            0 => String::new(),
+            _ => format!("#define WP_TILE_BLOCK_DIM {block}\n"),
+        };
+        let source = tiles + silence + &runtime_header::prologue(&text) + &text;
         let (major, minor) = nvrtc.version();
         let version = (major.cast_unsigned(), minor.cast_unsigned());
         let options = CompileOptions {
@@ -145,12 +171,21 @@ impl GpuKernel {
             Err(DeviceError::NoSuchFunction { .. }) => None,
             Err(error) => return Err(error.into()),
         };
+        for (kernel, bytes) in [
+            (Some(&forward), forward_memory),
+            (backward.as_ref(), backward_memory),
+        ] {
+            if let Some(kernel) = kernel.filter(|_| bytes > ALWAYS_ALLOWED) {
+                kernel.allow_shared_bytes(bytes)?;
+            }
+        }
         Ok(Self {
             forward,
             backward,
             parameters,
             block,
             cluster,
+            shared: [forward_memory, backward_memory],
         })
     }
 
@@ -180,13 +215,16 @@ impl GpuKernel {
         &self.parameters
     }
 
-    /// Blocks and threads for a grid.
-    pub(crate) fn shape(&self, bounds: &LaunchBounds) -> LaunchShape {
+    /// Blocks, threads and shared memory for a grid.
+    pub(crate) fn shape(&self, bounds: &LaunchBounds, direction: Direction) -> LaunchShape {
         let blocks = bounds.blocks(self.block).next_multiple_of(self.cluster);
         LaunchShape {
             grid: [blocks, 1, 1],
             block: [self.block, 1, 1],
-            shared_bytes: 0,
+            shared_bytes: match direction {
+                Direction::Forward => self.shared[0],
+                Direction::Backward => self.shared[1],
+            },
         }
     }
 
@@ -204,17 +242,45 @@ impl GpuKernel {
         arguments: &mut [Argument],
     ) -> Result<(), RunError> {
         let kernel = self.entry(direction)?;
-        let bounds = LaunchBounds::new(dim)?;
+        let bounds = LaunchBounds::for_rank(dim, launch_rank(module))?;
         let on_device = DeviceArguments::upload(gpu, module, arguments)?;
         let adjoints = (direction == Direction::Backward).then_some(&on_device.adjoints[..]);
         let packed = ArgumentBuffer::pack(&bounds, &self.parameters, &on_device.packed, adjoints)?;
-        let shape = self.shape(&bounds);
+        let shape = self.shape(&bounds, direction);
         let mut bytes = packed.bytes().to_vec();
         // SAFETY: the bytes are packed for exactly this kernel's parameters; the buffers live until
         // the downloads below have waited for the launch; bounds are the caller's promise.
         unsafe { gpu.stream().launch_packed(kernel, shape, &mut bytes)? };
         gpu.stream().synchronize()?;
         on_device.download(gpu, arguments)
+    }
+}
+
+/// The module without its adjoint.
+fn without_backward(module: &Module) -> Module {
+    let mut module = module.clone();
+    let functions = module.functions.iter().chain([&module.kernel]);
+    // `wp.grad(f)` calls an adjoint in the forward pass.
+    let asks_gradient = functions
+        .flat_map(|function| &function.texts)
+        .flat_map(|text| &text.forward)
+        .any(|piece| matches!(*piece, Piece::Text(name) if module.names.get(name).starts_with("adj_")));
+    if let FunctionKind::Kernel { options, .. } = &mut module.kernel.kind {
+        options.backward = false;
+    }
+    for function in &mut module.functions {
+        if let FunctionKind::Device { adjoint, .. } = &mut function.kind {
+            *adjoint &= asks_gradient;
+        }
+    }
+    module
+}
+
+/// How many coordinates the kernel asks for.
+pub(crate) fn launch_rank(module: &Module) -> usize {
+    match &module.kernel.kind {
+        FunctionKind::Kernel { launch_rank, .. } => *launch_rank as usize,
+        FunctionKind::Device { .. } => 1,
     }
 }
 

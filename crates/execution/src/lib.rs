@@ -10,13 +10,14 @@ mod foreign_launch;
 mod gpu_kernel;
 mod native_verify;
 mod parameter;
+mod tile_memory;
 mod verify;
 mod vulkan_kernel;
 mod vulkan_verify;
 mod vulkan_work;
 
 pub use agreement::{Difference, compare_arguments};
-pub use foreign_launch::ForeignArgument;
+pub use foreign_launch::{ForeignArgument, ForeignLaunch};
 pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use native_verify::{NativeParity, verify_natively};
 pub use verify::{KernelParity, verify_kernel};

@@ -134,7 +134,7 @@ fn check(
     let silent = true;
     let fused = Build {
         silent,
-        fused: true,
+        ..Build::default()
     };
     let kernel = GpuKernel::build_with(gpu, nvrtc, cache, module, fused)?;
     let mut race = None;
@@ -163,6 +163,7 @@ fn check(
                 let separate = Build {
                     silent,
                     fused: false,
+                    ..Build::default()
                 };
                 let unfused = GpuKernel::build_with(gpu, nvrtc, cache, module, separate)?;
                 let threads = dim.iter().product();

@@ -8,12 +8,15 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use serde::Serialize;
 use warpsmith_compiler::ir::{self, Module, Number};
+use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{
     BUILTINS, Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
 };
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, VulkanDevice, VulkanKernel};
-use warpsmith_execution::{ForeignArgument, GpuKernel, VulkanError, VulkanProgram};
+use warpsmith_execution::{
+    Build, ForeignArgument, ForeignLaunch, GpuKernel, VulkanError, VulkanProgram,
+};
 use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Objects, Plan};
 
 use crate::objects::HostObject;
@@ -225,11 +228,43 @@ unsafe fn write_back(argument: &Argument<Borrowed>, copy: &Argument) {
     }
 }
 
-/// An argument in device memory: an array's address and shape, or a value.
+/// An argument in device memory.
 #[derive(FromPyObject)]
 pub(crate) enum DeviceArgument {
+    /// A contiguous array: its address and its shape.
     Array((u64, Vec<usize>)),
+    /// An array with the bytes between elements and the address of its gradient.
+    Strided((u64, Vec<usize>, Vec<i64>, u64)),
+    /// The fields of a struct, behind a word that says so.
+    Struct((String, Vec<Option<DeviceArgument>>)),
+    /// A number, or the components of a value.
     Value(Vec<Component>),
+}
+
+impl From<DeviceArgument> for ForeignArgument {
+    fn from(argument: DeviceArgument) -> Self {
+        match argument {
+            DeviceArgument::Array((address, shape)) => Self::Array {
+                address,
+                shape,
+                strides: None,
+                gradient: 0,
+            },
+            DeviceArgument::Strided((address, shape, strides, gradient)) => Self::Array {
+                address,
+                shape,
+                strides: Some(strides),
+                gradient,
+            },
+            DeviceArgument::Struct((_, fields)) => Self::Struct(
+                fields
+                    .into_iter()
+                    .map(|field| field.map_or(Self::Absent, Self::from))
+                    .collect(),
+            ),
+            DeviceArgument::Value(components) => Self::Value(numbers(components)),
+        }
+    }
 }
 
 /// Lines that a kernel printed, and what was found.
@@ -242,8 +277,8 @@ pub(crate) struct Program {
     module: Module,
     /// Its operations forward and backward, once they were needed.
     plans: Mutex<[Option<Arc<Plan>>; 2]>,
-    /// Where it has been loaded, by the GPU's index.
-    loaded: Mutex<BTreeMap<usize, Arc<GpuKernel>>>,
+    /// Where it has been loaded, by the GPU's index, the threads in a block, and whether with its adjoint.
+    loaded: Mutex<BTreeMap<(usize, Option<u32>, bool), Arc<GpuKernel>>>,
     /// Where it has been compiled for Vulkan, by the device's index and by direction.
     on_vulkan: Mutex<BTreeMap<(usize, bool), (VulkanDevice, VulkanKernel)>>,
 }
@@ -417,27 +452,34 @@ impl Program {
             .transpose()
     }
 
-    /// Queues the kernel on another library's stream; `stream` is the driver's handle.
+    /// Queues the kernel, or its adjoint where `adjoint` is set, on a stream; `stream` is the driver's
+    /// handle. Blocks have `block` threads, or as many as the kernel's decorator says.
+    #[pyo3(signature = (gpu, stream, dim, arguments, adjoint = false, block = None))]
+    #[expect(clippy::too_many_arguments, reason = "each is one value of Python's")]
     fn launch(
         &self,
         py: Python<'_>,
         gpu: usize,
         stream: usize,
         dim: Vec<usize>,
-        arguments: Vec<DeviceArgument>,
+        arguments: Vec<Option<DeviceArgument>>,
+        adjoint: bool,
+        block: Option<u32>,
     ) -> PyResult<()> {
         let arguments: Vec<ForeignArgument> = arguments
             .into_iter()
-            .map(|argument| match argument {
-                DeviceArgument::Array((address, shape)) => {
-                    ForeignArgument::Array { address, shape }
-                }
-                DeviceArgument::Value(components) => ForeignArgument::Value(numbers(components)),
-            })
+            .map(|argument| argument.map_or(ForeignArgument::Absent, ForeignArgument::from))
             .collect();
+        let launch = ForeignLaunch {
+            dim: &dim,
+            direction: match adjoint {
+                true => Direction::Backward,
+                false => Direction::Forward,
+            },
+        };
         py.detach(|| {
             let device = CudaDevice::open(gpu).map_err(failed)?;
-            let kernel = self.on(&device, gpu)?;
+            let kernel = self.on(&device, gpu, block, adjoint)?;
             // SAFETY: the handle is the current stream of the library that owns the arrays, which
             // lives as long as the library; null is the default stream.
             let stream =
@@ -446,7 +488,7 @@ impl Program {
             // types were compared with the parameters' by the caller, and stream order keeps them
             // alive until the launch is over. That the kernel stays inside is what its author
             // promises, as with every kernel of Warp's.
-            unsafe { kernel.launch(&stream, &self.module, &dim, &arguments) }.map_err(failed)
+            unsafe { kernel.launch(&stream, &self.module, launch, &arguments) }.map_err(failed)
         })
     }
 }
@@ -474,17 +516,28 @@ impl Program {
         Ok(program)
     }
 
-    /// The kernel on a GPU, compiled for it at the first call.
-    fn on(&self, device: &CudaDevice, gpu: usize) -> PyResult<Arc<GpuKernel>> {
+    /// The kernel on a GPU with blocks of a size, compiled for it at the first call.
+    fn on(
+        &self,
+        device: &CudaDevice,
+        gpu: usize,
+        block: Option<u32>,
+        backward: bool,
+    ) -> PyResult<Arc<GpuKernel>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(&gpu) {
+        if let Some(kernel) = loaded.get(&(gpu, block, backward)) {
             return Ok(Arc::clone(kernel));
         }
         let nvrtc = Nvrtc::find().map_err(failed)?;
         let cache = CompileCache::for_user();
-        let kernel = GpuKernel::build(device, &nvrtc, &cache, &self.module).map_err(failed)?;
-        let kernel = Arc::new(kernel);
-        loaded.insert(gpu, Arc::clone(&kernel));
+        let build = Build {
+            block,
+            backward,
+            ..Build::default()
+        };
+        let kernel = GpuKernel::build_with(device, &nvrtc, &cache, &self.module, build);
+        let kernel = Arc::new(kernel.map_err(failed)?);
+        loaded.insert((gpu, block, backward), Arc::clone(&kernel));
         Ok(kernel)
     }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod data_set;
+mod device_memory;
 mod foreign;
 mod gpu_timer;
 mod kernels;
@@ -63,6 +64,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(objects::mesh, module)?)?;
     module.add_function(wrap_pyfunction!(objects::volume, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::dlpack_facts, module)?)?;
+    module.add_class::<device_memory::DeviceMemory>()?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_gpus, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_synchronize, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_upload, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_download, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_copy, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_clear, module)?)?;
     module.add_function(wrap_pyfunction!(music::render_music, module)?)?;
     module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;
     module.add_function(wrap_pyfunction!(data_set::corpus_generate, module)?)?;

@@ -4,11 +4,21 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use warpsmith_interpreter::{HashGrid, Mesh, Object, Volume};
 
 /// Such an object; it never changes, so that launches can share it.
 #[pyclass(frozen)]
 pub(crate) struct HostObject(pub(crate) Arc<Object>);
+
+#[pymethods]
+impl HostObject {
+    /// The object as bytes, for kernels on a GPU.
+    fn flat<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.flat());
+        PyBytes::new(py, &bytes)
+    }
+}
 
 /// Most cells of a grid: a gigabyte of their starts.
 const MOST_CELLS: i32 = 1 << 28;

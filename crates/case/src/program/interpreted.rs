@@ -6,7 +6,7 @@ use std::path::Path;
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Options, Type, compile};
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, Stream};
-use warpsmith_execution::{ForeignArgument, GpuKernel, RunError};
+use warpsmith_execution::{ForeignArgument, ForeignLaunch, GpuKernel, RunError};
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
@@ -217,7 +217,14 @@ impl WarpProgram {
         // SAFETY: the module is the one the kernel was built from; every array is live until the
         // downloads below and has the shape and type that `check` compared. That the kernel stays
         // inside is what guard zones look at; beyond those it is the user's word, who wrote it.
-        unsafe { kernel.launch(stream, &self.module, dim, &arguments)? };
+        unsafe {
+            kernel.launch(
+                stream,
+                &self.module,
+                ForeignLaunch::forward(dim),
+                &arguments,
+            )?
+        };
         stream.synchronize_within(self.settings.limit)?;
         let mut ran = Ran::default();
         for (argument, array) in instance.arguments.iter().zip(&arrays) {
@@ -257,6 +264,8 @@ fn place(
                 arguments.push(ForeignArgument::Array {
                     address: array.address(),
                     shape: shape.clone(),
+                    strides: None,
+                    gradient: 0,
                 });
                 arrays.push(Some(array));
             }
@@ -280,9 +289,10 @@ impl Prepared for WarpRun {
         // SAFETY: the module is the one the kernel was built from; every array lives as long as `self`
         // and has the shape and type that `check` compared. That the kernel stays inside is the user's
         // word, who wrote it, and what `verify` looks at.
+        let launch = ForeignLaunch::forward(&self.dim);
         let launched = unsafe {
             self.kernel
-                .launch(&self.stream, &self.module, &self.dim, &self.arguments)
+                .launch(&self.stream, &self.module, launch, &self.arguments)
         };
         launched.map_err(|error| match error {
             RunError::Device(error) => error.into(),
