@@ -15,13 +15,15 @@ from pathlib import Path
 def with_our_imports(text):
     """The program's text with other import lines."""
     text = re.sub(r"^import warp as wp$", "import warpsmith.warp as wp", text, flags=re.M)
+    # All that the examples use of Warp's helpers for its own tests.
+    text = re.sub(r"^from warp\.tests\.unittest_utils import \*$", "import numpy as np", text, flags=re.M)
     return re.sub(r"^import warp\.(\w+)$", r"from warpsmith import warp; import warpsmith.warp.\1", text, flags=re.M)
 
 
 def arrays_of(value, name, found, depth=0):
     """Every array that a value leads to, by the way there."""
     if type(value).__name__ == "Tensor":
-        value = value.detach()
+        value = value.detach().cpu()
     if hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape"):
         found[name] = value.numpy().copy()
     elif isinstance(value, (list, tuple)) and len(value) < 64:

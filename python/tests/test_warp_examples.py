@@ -4,13 +4,20 @@ Needs warp-lang 1.19.0, whose wheel carries the programs; some need Pillow, usd-
 prints the table of the documentation:
 
     python python/tests/test_warp_examples.py
+
+On a machine with a GPU and without Warp, programs and Warp's arrays come from elsewhere:
+
+    python python/tests/test_warp_examples.py --store references
+    python python/tests/test_warp_examples.py --device cuda:0 --examples warp/examples --references references
 """
 
+import argparse
 import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +61,20 @@ PROGRAMS = {
     "tile/example_tile_mcgp": (["--headless", "--height", "16", "--slices", "4"], ()),
 }
 
+# Programs that ask for a CUDA device. Those that Warp does not run on the CPU check their results themselves.
+# `core/example_work_queue` is not among them: it writes behind its array of 4096 elements.
+ON_CUDA = {
+    "core/example_cupy": ["--num-frames", "2"],
+    "core/example_spin_lock": [],
+    "tile/example_tile_convolution": ["--headless"],
+    "tile/example_tile_fft": ["--headless"],
+    "tile/example_tile_filtering": ["--headless"],
+    "tile/example_tile_nbody": ["--headless", "--num-frames", "2", "-N", "1024"],
+    "tile/example_tile_stream_compaction": [],
+}
+# Warp runs it on the CPU where no device is named.
+NO_DEVICE = ("tile/example_tile_nbody",)
+
 # Hundreds of launches over some 60,000 particles each: minutes on the interpreter.
 SLOW = ("core/example_dem", "core/example_sph")
 
@@ -76,12 +97,19 @@ def examples():
     return None if found is None else Path(next(iter(found.submodule_search_locations)), "examples")
 
 
-def run(engine, program, arguments, folder):
+def run(engine, program, arguments, folder, device="cpu", where=None):
     out = Path(folder, f"{engine}.npz")
-    path = program if isinstance(program, Path) else examples() / f"{program}.py"
+    path = program if isinstance(program, Path) else (where or examples()) / f"{program}.py"
     command = [sys.executable, str(RUNNER), engine, str(path), str(out), *arguments]
-    done = subprocess.run([*command, "--device", "cpu"], capture_output=True, text=True, cwd=folder)
+    chosen = [] if engine == "warp" and program in NO_DEVICE else ["--device", device]
+    done = subprocess.run([*command, *chosen], capture_output=True, text=True, cwd=folder)
     return done, (np.load(out) if done.returncode == 0 else None)
+
+
+def sampled(array):
+    """All of a small array; of a large one every so many elements, so that references stay small."""
+    flat = array.reshape(-1)
+    return flat[:: max(1, flat.size >> 14)]
 
 
 def lacks(done):
@@ -187,25 +215,93 @@ def test_what_cannot_run_is_refused_by_name(program, tmp_path):
     assert word in done.stderr, done.stderr
 
 
+def row(program, arguments, found):
+    others = [distance for count, distance in found.values() if count]
+    equal = len(found) - len(others)
+    return f"| `{program}` | `{' '.join(arguments)}` | {len(found)} | {equal} | {max(others, default=0):.1g} |"
+
+
+def arguments_of(program):
+    if program in ON_CUDA:
+        return ON_CUDA[program], ()
+    return PROGRAMS.get(program) or (REFUSED[program][0], ())
+
+
+def last_line(done):
+    return (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+
+
+def store(program, folder):
+    """Warp's arrays of a program, into a file of their own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        done, theirs = run("warp", program, arguments_of(program)[0], scratch)
+        if theirs is None:
+            return f"{program}: {last_line(done)}"
+        np.savez_compressed(Path(folder, program.replace("/", ".")), **{name: sampled(theirs[name]) for name in theirs.files})
+        return f"{program}: {len(theirs.files)} arrays"
+
+
+class Sampled(dict):
+    files = property(list)
+
+
+def on_device(program, options):
+    """A row for a program on a device, and whether it is right."""
+    arguments, left_out = arguments_of(program)
+    shown = f"| `{program}` | `{' '.join(arguments)}` |"
+    stored = Path(options.references, f"{program.replace('/', '.')}.npz")
+    with tempfile.TemporaryDirectory() as scratch:
+        done, ours = run("warpsmith", program, arguments, scratch, options.device, options.examples)
+        if ours is None:
+            return f"{shown} failed: {last_line(done)} |", False
+        if not stored.exists():
+            return f"{shown} {len(ours.files)} | checks itself | – |", program in ON_CUDA
+        ours = Sampled({name: sampled(ours[name]) for name in ours.files})
+        try:
+            found = differences(ours, np.load(stored), left_out)
+        except AssertionError as error:
+            return f"{shown} failed: {error} |", False
+        within = RELATIVE_OF.get(program, RELATIVE)
+        return row(program, arguments, found), all(distance <= within for _, distance in found.values())
+
+
 def main():
-    if examples() is None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--examples", type=Path, help="folder of Warp's examples")
+    parser.add_argument("--references", type=Path, help="what Warp left, as --store wrote it")
+    parser.add_argument("--store", type=Path, help="folder for what Warp leaves")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    if examples() is None and options.examples is None:
         sys.exit("warp-lang is not installed: pip install warp-lang==1.19.0")
-    print("| program | arguments | arrays | equal bit for bit | largest difference of the others |\n|---|---|---|---|---|")
-    chosen = sys.argv[1:] or PROGRAMS
-    for program in chosen:
-        arguments, left_out = PROGRAMS.get(program) or (REFUSED[program][0], ())
+    head = "| program | arguments | arrays | equal bit for bit | largest difference of the others |\n|---|---|---|---|---|"
+    if options.store:
+        options.store.mkdir(parents=True, exist_ok=True)
+        for program in options.programs or [*PROGRAMS, *NO_DEVICE]:
+            print(store(program, options.store), flush=True)
+        return
+    print(head, flush=True)
+    if options.references:
+        chosen = options.programs or [*PROGRAMS, *ON_CUDA]
+        with ThreadPoolExecutor(options.jobs) as pool:
+            right = 0
+            for line, good in pool.map(lambda program: on_device(program, options), chosen):
+                print(line if good else f"{line} WRONG", flush=True)
+                right += good
+        print(f"{right} of {len(chosen)} are right")
+        sys.exit(right != len(chosen))
+    for program in options.programs or PROGRAMS:
+        arguments, left_out = arguments_of(program)
         with tempfile.TemporaryDirectory() as folder:
             _, theirs = run("warp", program, arguments, folder)
             done, ours = run("warpsmith", program, arguments, folder)
-            shown = f"| `{program}` | `{' '.join(arguments)}` |"
             if theirs is None or ours is None:
-                why = done.stderr.strip().splitlines() or ["Warp did not run it"]
-                print(f"{shown} refused: {why[-1]} |", flush=True)
+                why = last_line(done) if theirs is not None else "Warp did not run it"
+                print(f"| `{program}` | `{' '.join(arguments)}` | refused: {why} |", flush=True)
                 continue
-            found = differences(ours, theirs, left_out)
-            others = [distance for count, distance in found.values() if count]
-            equal = len(found) - len(others)
-            print(f"{shown} {len(found)} | {equal} | {max(others, default=0):.1g} |", flush=True)
+            print(row(program, arguments, differences(ours, theirs, left_out)), flush=True)
 
 
 if __name__ == "__main__":

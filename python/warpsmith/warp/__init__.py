@@ -1,13 +1,13 @@
-"""Programs written for `import warp as wp`, on the CPU: `import warpsmith.warp as wp` instead.
+"""Programs written for `import warp as wp`: `import warpsmith.warp as wp` instead.
 
-Kernels are compiled by Warpsmith and run by its interpreter; nothing of NVIDIA Warp is needed. What is
+Kernels are compiled by Warpsmith and run on the CPU or on a CUDA GPU; nothing of NVIDIA Warp is needed. What is
 not here raises with its name.
 
 >>> import numpy as np
 >>> import warpsmith.warp as wp
 >>> wp.normalize(wp.vec3(3.0, 0.0, 4.0))
 [0.6000000238418579, 0.0, 0.800000011920929]
->>> wp.array([1.0, 2.0, 3.0], dtype=float).numpy()
+>>> wp.array([1.0, 2.0, 3.0], dtype=float, device="cpu").numpy()
 array([1., 2., 3.], dtype=float32)
 """
 
@@ -72,6 +72,8 @@ from .devices import (
     get_cuda_devices,
     get_device,
     get_devices,
+    get_mempool_used_mem_current,
+    get_mempool_used_mem_high,
     get_preferred_device,
     init,
     is_conditional_graph_supported,
@@ -81,6 +83,7 @@ from .devices import (
     is_mempool_enabled,
     is_mempool_supported,
     set_device,
+    set_mempool_enabled,
     synchronize,
     synchronize_device,
     synchronize_event,

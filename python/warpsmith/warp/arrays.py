@@ -1,14 +1,19 @@
-"""`array` and the functions that make, copy and exchange arrays. An array's memory is NumPy's."""
+"""`array` and the functions that make, copy and exchange arrays.
+
+On the CPU an array's memory is NumPy's. On a GPU it is a `Storage`, of which NumPy has a copy while it is needed.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Iterator
 
 import numpy as np
 
 from . import graphs, types
 from .array_type import ArrayType, array_type
-from .devices import Device, get_device
+from .devices import Device, get_device, used
+from .storage import Storage, foreign
 from .structs import Struct, StructInstance
 
 
@@ -23,8 +28,8 @@ def numpy_type(dtype: Any) -> tuple[Any, tuple[int, ...]]:
 class array:
     """An array of numbers, vectors, matrices or structs with up to four dimensions.
 
-    Without data and shape it is a type, for signatures. `numpy()` is a view of the memory, and so is
-    a slice. An array with `requires_grad` has its gradient in `grad`.
+    Without data and shape it is a type, for signatures. On the CPU `numpy()` is a view of the memory, on a GPU
+    a copy; a slice is a view. An array with `requires_grad` has its gradient in `grad`.
     """
 
     _default_ndim: int | None = None
@@ -51,20 +56,41 @@ class array:
         ndim: int | None = None,
         **unknown: Any,
     ):
+        pinned = unknown.pop("pinned", False)
         unsupported = {name for name, value in unknown.items() if value} | ({"strides"} if strides else set())
         if unsupported:
             raise NotImplementedError(f"array({', '.join(sorted(unsupported))}=…) is not in warpsmith.warp")
-        self.device = get_device(device)
+        on_gpu = hasattr(data, "__cuda_array_interface__")
+        self.device = get_device(f"cuda:{_gpu_of(data)}" if on_gpu and device is None else device)
+        self.pinned = bool(pinned)
+        storage: Storage | None = None
         if data is None:
             if dtype is Any:
                 dtype = types.float32
             found, inner = numpy_type(dtype)
-            memory = np.zeros((*_shape(shape), *inner), found)
+            whole = (*_shape(shape), *inner)
+            if self.device.is_cuda:
+                storage, memory = _new_storage(self.device, whole, found)
+                storage.clear(memory)
+            else:
+                memory = np.zeros(whole, found)
+        elif on_gpu and not copy and self.device.is_cuda:
+            dtype, memory, storage = _borrow(data, dtype)
         else:
+            if on_gpu:
+                # Through the host: the type may be another, and so may the device.
+                borrowed, view = foreign(data, _gpu_of(data))
+                borrowed.read()
+                data = view
             dtype, memory = _read(data, dtype, copy)
-            if shape is not None:
-                memory = memory.reshape((*_shape(shape), *numpy_type(dtype)[1]))
-        self._bind(memory, dtype)
+            if self.device.is_cuda:
+                storage, view = _new_storage(self.device, memory.shape, memory.dtype)
+                with storage.writing(view, whole=True):
+                    view[...] = memory
+                memory = view
+        if data is not None and shape is not None:
+            memory = memory.reshape((*_shape(shape), *numpy_type(dtype)[1]))
+        self._bind(memory, dtype, storage)
         if ndim is not None and ndim != self.ndim:
             raise RuntimeError(f"the data has {self.ndim} dimensions, and ndim is {ndim}")
         self._grad: array | None = None
@@ -74,9 +100,11 @@ class array:
         elif requires_grad:
             self.requires_grad = True
 
-    def _bind(self, memory: Any, dtype: Any) -> None:
+    def _bind(self, memory: Any, dtype: Any, storage: Storage | None = None) -> None:
         self.dtype: Any = dtype if isinstance(dtype, Struct) or types.is_composite(dtype) else types.scalar_type(dtype)
-        self._memory = memory
+        #: The host's memory, or what the host's copy of a GPU's memory shows of it.
+        self._host = memory
+        self._storage = storage
         inner = len(numpy_type(self.dtype)[1])
         self.shape: tuple[int, ...] = memory.shape[: memory.ndim - inner]
         self.ndim = len(self.shape)
@@ -86,15 +114,21 @@ class array:
             raise RuntimeError(f"an array has at most 4 dimensions: got {self.ndim}")
 
     @classmethod
-    def _over(cls, memory: Any, dtype: Any, device: Device) -> array:
+    def _over(cls, memory: Any, dtype: Any, device: Device, storage: Storage | None = None) -> array:
+        """An array over memory: the host's, which is copied to a GPU, or a view of a storage."""
         made: array = object.__new__(array)
-        made.device = device
-        made._bind(memory, dtype)
+        made.device, made.pinned = device, False
+        if device.is_cuda and storage is None:
+            storage, view = _new_storage(device, memory.shape, memory.dtype)
+            with storage.writing(view, whole=True):
+                view[...] = memory
+            memory = view
+        made._bind(memory, dtype, storage)
         made._grad, made._requires_grad = None, False
         return made
 
     def _view(self, memory: Any, dtype: Any, grad: Any) -> array:
-        made = self._over(memory, dtype, self.device)
+        made = self._over(memory, dtype, self.device, self._storage)
         if self._grad is not None:
             made._grad, made._requires_grad = grad(self._grad), self._requires_grad
         return made
@@ -102,13 +136,33 @@ class array:
     # What it is.
 
     @property
+    def _memory(self) -> Any:
+        """The values for the host to read, after everything that was queued on the GPU."""
+        if self._storage is not None:
+            self._storage.read()
+        return self._host
+
+    @contextlib.contextmanager
+    def _writing(self, whole: bool = False) -> Iterator[Any]:
+        """The memory for the host to write; with `whole` nothing of it is read."""
+        if self._storage is None:
+            yield self._host
+        else:
+            with self._storage.writing(self._host, whole) as view:
+                yield view
+
+    @property
     def ptr(self) -> int:
-        """The address of the first element."""
-        return int(self._memory.__array_interface__["data"][0])
+        """The address of the first element; on a GPU with the host's values in it."""
+        if self._storage is not None:
+            # Whoever asks may write there.
+            self._storage.shared = True
+            return self._storage.address(self._host)
+        return int(self._host.__array_interface__["data"][0])
 
     @property
     def is_contiguous(self) -> bool:
-        return bool(self._memory.flags.c_contiguous)
+        return bool(self._host.flags.c_contiguous)
 
     @property
     def requires_grad(self) -> bool:
@@ -128,7 +182,7 @@ class array:
 
     @grad.setter
     def grad(self, value: array | None) -> None:
-        if value is not None and (value.shape != self.shape or value._memory.dtype != self._memory.dtype):
+        if value is not None and (value.shape != self.shape or value._host.dtype != self._host.dtype):
             raise ValueError("a gradient has the shape and type of its array")
         self._grad, self._requires_grad = value, value is not None
 
@@ -143,21 +197,43 @@ class array:
     # Its values.
 
     def numpy(self) -> Any:
-        """A view of the memory: what is written to it is in the array."""
-        return self._memory
+        """On the CPU a view of the memory: what is written to it is in the array. On a GPU a copy."""
+        if self._storage is None:
+            return self._host
+        if not self.is_contiguous:
+            return self._memory.copy()
+        out = np.empty(self._host.shape, self._host.dtype)
+        self._storage.give(self._host, out)
+        return out
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self._memory.astype(dtype) if dtype is not None else self._memory
+        values = self.numpy()
+        return values.astype(dtype) if dtype is not None else values
 
     @property
     def __array_interface__(self) -> Any:
-        return self._memory.__array_interface__
+        if self._storage is not None:
+            raise AttributeError("an array on a GPU is not in the host's memory")
+        return self._host.__array_interface__
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        if self._storage is None:
+            raise AttributeError("an array on the CPU is not in a GPU's memory")
+        described = self._host.__array_interface__
+        fields = {name: described[name] for name in ("shape", "strides", "typestr")}
+        # 1 is the default stream.
+        return {**fields, "data": (self.ptr, False), "version": 3, "stream": 1}
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._memory.__dlpack__(**options)
+        if self._storage is not None:
+            raise NotImplementedError(
+                "DLPack of arrays on a GPU is not in warpsmith.warp: use to_torch or `__cuda_array_interface__`"
+            )
+        return self._host.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self._memory.__dlpack_device__()
+        return self._host.__dlpack_device__() if self._storage is None else (2, self.device.ordinal)
 
     def list(self) -> Any:
         """The elements as Python values, flat."""
@@ -168,10 +244,14 @@ class array:
         return flat.tolist()
 
     def zero_(self) -> None:
-        graphs.do(lambda: self._memory.fill(0) if not isinstance(self.dtype, Struct) else self._clear())
+        graphs.do(self._clear)
 
     def _clear(self) -> None:
-        self._memory[...] = np.zeros((), self._memory.dtype)
+        if self._storage is not None and self.is_contiguous:
+            self._storage.clear(self._host)
+            return
+        with self._writing(whole=True) as memory:
+            memory[...] = np.zeros((), memory.dtype)
 
     def fill_(self, value: Any) -> None:
         """Sets every element to `value`."""
@@ -181,13 +261,14 @@ class array:
             plain = np.asarray(plain).reshape(numpy_type(self.dtype)[1])
 
         def fill() -> None:
-            self._memory[...] = plain
+            with self._writing(whole=True) as memory:
+                memory[...] = plain
 
         graphs.do(fill)
 
     def assign(self, source: Any) -> array:
         """Copies an array, or data for one, into this one."""
-        copy(self, source if isinstance(source, array) else array(source, dtype=self.dtype))
+        copy(self, source if isinstance(source, array) else array(source, dtype=self.dtype, device=self.device))
         return self
 
     # Other arrays over the same memory.
@@ -198,20 +279,20 @@ class array:
             raise NotImplementedError("indexing by an array is not in warpsmith.warp: use NumPy on `numpy()`")
         if len(keys) > self.ndim or (len(keys) == self.ndim and not any(isinstance(part, slice) for part in keys)):
             raise RuntimeError("Item indexing is not supported on wp.array objects")
-        return self._view(self._memory[key], self.dtype, lambda grad: grad[key])
+        return self._view(self._host[key], self.dtype, lambda grad: grad[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        plain = value._memory if isinstance(value, array) else types._plain(value)
-
         def store() -> None:
-            self._memory[key] = plain
+            plain = value._memory if isinstance(value, array) else types._plain(value)
+            with self._writing() as memory:
+                memory[key] = plain
 
         graphs.do(store)
 
     def reshape(self, shape: Any) -> array:
         inner = numpy_type(self.dtype)[1]
         self._need_contiguous("reshape")
-        return self._view(self._memory.reshape((*_shape(shape), *inner)), self.dtype, lambda grad: grad.reshape(shape))
+        return self._view(self._host.reshape((*_shape(shape), *inner)), self.dtype, lambda grad: grad.reshape(shape))
 
     def flatten(self) -> array:
         return self if self.ndim == 1 else self.reshape(-1)
@@ -224,20 +305,23 @@ class array:
         mine, own = numpy_type(self.dtype)
         if size != int(np.prod(own, dtype=np.int64)) * mine.itemsize:
             raise RuntimeError("a view has elements of the same size")
-        memory = self._memory.reshape(-1).view(found).reshape((*self.shape, *inner))
+        memory = self._host.reshape(-1).view(found).reshape((*self.shape, *inner))
         return self._view(memory, dtype, lambda grad: grad.view(dtype))
 
     def transpose(self, axes: Any = None) -> array:
         axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
-        inner = tuple(range(self.ndim, self._memory.ndim))
-        return self._view(self._memory.transpose((*axes, *inner)), self.dtype, lambda grad: grad.transpose(axes))
+        inner = tuple(range(self.ndim, self._host.ndim))
+        return self._view(self._host.transpose((*axes, *inner)), self.dtype, lambda grad: grad.transpose(axes))
 
     def contiguous(self) -> array:
         return self if self.is_contiguous else clone(self)
 
-    def to(self, device: Any, **_: Any) -> array:
-        get_device(device)
-        return self
+    def to(self, device: Any, requires_grad: bool | None = None, **_: Any) -> array:
+        """The array itself, or a copy on another device."""
+        if get_device(device) == self.device:
+            return self
+        made: array = clone(self, device, requires_grad)
+        return made
 
     def mark_read(self) -> None:
         """Checks of gradients' use are not made: nothing to do."""
@@ -254,9 +338,9 @@ class array:
     def _mapped(self, other: Any, operation: Any, swapped: bool = False) -> array:
         theirs = other._memory if isinstance(other, array) else types._plain(other)
         if not isinstance(theirs, np.ndarray):
-            theirs = np.asarray(theirs, self._memory.dtype)
+            theirs = np.asarray(theirs, self._host.dtype)
         pair = (theirs, self._memory) if swapped else (self._memory, theirs)
-        return self._over(operation(*pair).astype(self._memory.dtype, copy=False), self.dtype, self.device)
+        return self._over(operation(*pair).astype(self._host.dtype, copy=False), self.dtype, self.device)
 
     def __add__(self, other: Any) -> array:
         return self._mapped(other, np.add)
@@ -303,6 +387,46 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if isinstance(shape, (list, tuple)):
         return tuple(int(size) for size in shape)
     return (int(shape),)
+
+
+def _gpu_of(data: Any) -> int:
+    """The GPU that an array with `__cuda_array_interface__` is on."""
+    if isinstance(data, array):
+        return data.device.ordinal
+    device = getattr(data, "device", None)
+    # PyTorch says index, CuPy says id.
+    return int(getattr(device, "index", None) or getattr(device, "id", None) or 0)
+
+
+def _new_storage(device: Device, shape: tuple[int, ...], found: Any) -> tuple[Storage, Any]:
+    """Memory on a GPU, and the view that shows all of it."""
+    used(device.ordinal)
+    storage = Storage(device.ordinal, int(np.prod(shape, dtype=np.int64)) * found.itemsize)
+    return storage, np.ndarray(shape, found, storage.mirror)
+
+
+def _borrow(data: Any, dtype: Any) -> tuple[Any, Any, Storage]:
+    """The element type, the view and the storage of an array on a GPU that another library has."""
+    gpu = _gpu_of(data)
+    used(gpu)
+    if isinstance(data, array) and data._storage is not None:
+        storage, view = data._storage, data._host
+    else:
+        storage, view = foreign(data, gpu)
+    if dtype is Any:
+        dtype = types.scalar_type(view.dtype)
+    found, inner = numpy_type(dtype)
+    if view.dtype != found:
+        raise RuntimeError(f"an array of {view.dtype} on a GPU is no array of {dtype} without a copy")
+    if inner and view.shape[view.ndim - len(inner) :] != inner:
+        size = int(np.prod(inner, dtype=np.int64))
+        if view.ndim == 0 or view.shape[-1] != size or not view.flags.c_contiguous:
+            raise RuntimeError(f"an array of shape {view.shape} on a GPU does not fit elements of shape {inner}")
+        view = view.reshape((*view.shape[:-1], *inner))
+    parts = view.shape[view.ndim - len(inner) :]
+    if inner and view.strides[view.ndim - len(inner) :] != np.empty(parts, found).strides:
+        raise RuntimeError("the components of an element are not next to each other: make a contiguous copy first")
+    return dtype, view, storage
 
 
 def _read(data: Any, dtype: Any, copy: bool) -> tuple[Any, Any]:
@@ -363,6 +487,7 @@ def ones(shape: Any = None, dtype: Any = float, device: Any = None, requires_gra
 
 def zeros_like(source: array, device: Any = None, requires_grad: bool | None = None, **_: Any) -> Any:
     wants = source.requires_grad if requires_grad is None else requires_grad
+    device = source.device if device is None else device
     return zeros(source.shape, source.dtype, device, requires_grad=wants and source._grad is not None)
 
 
@@ -391,29 +516,46 @@ def copy(dest: array, src: array, dest_offset: int = 0, src_offset: int = 0, cou
     """Copies `count` elements, or all of them."""
     if not isinstance(dest, array) or not isinstance(src, array):
         raise RuntimeError("copy takes two arrays")
-    into, values = dest._memory, src._memory
+    to, of = dest, src
     if count or dest_offset or src_offset:
         count = count or src.size - src_offset
-        flat_into, flat = dest.flatten()._memory, src.flatten()._memory
         if dest_offset + count > dest.size or src_offset + count > src.size:
             raise RuntimeError(f"copy of {count} elements leaves an array")
-        into, values = flat_into[dest_offset : dest_offset + count], flat[src_offset : src_offset + count]
+        to, of = _part(dest, dest_offset, count), _part(src, src_offset, count)
     elif dest.shape != src.shape:
         if dest.size < src.size:
             raise RuntimeError(f"copy of {src.size} elements into an array of {dest.size}")
-        into, values = dest.flatten()._memory[: src.size], src.flatten()._memory
-    if into.dtype != values.dtype or into.shape != values.shape:
+        to, of = _part(dest, 0, src.size), src.flatten()
+    if to._host.dtype != of._host.dtype or to._host.shape != of._host.shape:
         raise RuntimeError("copy takes arrays of one type")
-
-    def move() -> None:
-        into[...] = values
-
-    graphs.do(move)
+    graphs.do(lambda: _move(to, of))
     if dest.grad is not None and src.grad is not None:
         copy(dest.grad, src.grad, dest_offset, src_offset, count)
     from .tape import record_copy
 
     record_copy(dest, src)
+
+
+def _part(one: array, first: int, count: int) -> array:
+    flat = one.flatten()
+    return flat if count == flat.size else array._over(
+        flat._host[first : first + count], flat.dtype, flat.device, flat._storage
+    )
+
+
+def _move(to: array, of: array) -> None:
+    """Copies values, by the shortest way that there is between two memories."""
+    contiguous = to.is_contiguous and of.is_contiguous
+    if contiguous and to._storage is not None and of._storage is not None and to.device == of.device:
+        to._storage.copy(to._host, of._storage, of._host)
+    elif contiguous and to._storage is not None and of._storage is None:
+        to._storage.take(to._host, of._host)
+    elif contiguous and of._storage is not None and to._storage is None:
+        of._storage.give(of._host, to._host)
+    else:
+        values = of._memory
+        with to._writing() as memory:
+            memory[...] = values
 
 
 def from_numpy(arr: Any, dtype: Any = None, shape: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -422,12 +564,16 @@ def from_numpy(arr: Any, dtype: Any = None, shape: Any = None, device: Any = Non
 
 
 def from_dlpack(source: Any, dtype: Any = None) -> Any:
-    """An array over another library's host memory, without a copy."""
-    return array(np.from_dlpack(source), dtype=Any if dtype is None else dtype, copy=False)
+    """An array over another library's memory, without a copy."""
+    kind, _ = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (1, 0)
+    if int(kind) == 2 and hasattr(source, "__cuda_array_interface__"):
+        return array(source, dtype=Any if dtype is None else dtype, copy=False)
+    made = np.from_dlpack(source)
+    return array(made, dtype=Any if dtype is None else dtype, copy=False, device="cpu")
 
 
 def from_torch(t: Any, dtype: Any = None, requires_grad: bool | None = None, grad: Any = None, **_: Any) -> Any:
-    """An array over a tensor's host memory, without a copy; its gradient is the tensor's."""
+    """An array over a tensor's memory, without a copy; its gradient is the tensor's."""
     made = from_dlpack(t.detach(), dtype)
     if requires_grad if requires_grad is not None else t.requires_grad:
         if grad is None and t.grad is None:
@@ -442,22 +588,26 @@ def to_torch(a: array, requires_grad: bool | None = None) -> Any:
     """A tensor over the array's memory, without a copy."""
     import torch
 
-    made = torch.from_numpy(a.numpy())
+    def tensor(one: array) -> Any:
+        if one._storage is None:
+            return torch.from_numpy(one.numpy())
+        return torch.as_tensor(one, device=device_to_torch(one.device))
+
+    made = tensor(a)
     made.requires_grad = a.requires_grad if requires_grad is None else requires_grad
     if made.requires_grad and a.grad is not None:
-        made.grad = torch.from_numpy(a.grad.numpy())
+        made.grad = tensor(a.grad)
     return made
 
 
 def device_from_torch(torch_device: Any) -> Any:
-    """The device that a PyTorch device is; only the CPU's is here."""
+    """The device that a PyTorch device is."""
     return get_device(str(torch_device))
 
 
 def device_to_torch(device: Any) -> str:
     """PyTorch's name of a device."""
-    get_device(device)
-    return "cpu"
+    return str(get_device(device))
 
 
 def dtype_to_torch(dtype: Any) -> Any:

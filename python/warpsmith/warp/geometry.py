@@ -54,8 +54,8 @@ class IsoSurfaceMarchingCubes:
             high = size if upper is None else np.array([*upper], np.float32)
             points = low + points * ((high - low) / size)
         return (
-            array(points.astype(np.float32), dtype=types.named_types()["vec3"]),
-            array(triangles.ravel().astype(np.int32), dtype=types.int32),
+            array(points.astype(np.float32), dtype=types.named_types()["vec3"], device=field.device),
+            array(triangles.ravel().astype(np.int32), dtype=types.int32, device=field.device),
         )
 
 

@@ -1,6 +1,6 @@
 """Graphs: work that is noted down once and done again on request; streams and events around it.
 
-The CPU does everything in order, so streams and events have nothing to wait for.
+The CPU and a GPU's default stream do everything in order, so streams and events have nothing to wait for.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable
 
-from .devices import Device, get_device
+from .devices import Device, ScopedDevice, get_device, synchronize_device
 
 
 class Graph:
@@ -60,10 +60,10 @@ class ScopedCapture:
 
 
 class Event:
-    """A moment in a stream."""
+    """A moment in a stream; with `enable_timing` it is recorded when everything before it has ended."""
 
     def __init__(self, device: Any = None, enable_timing: bool = False, **_: Any):
-        self.device, self.seconds = get_device(device), 0.0
+        self.device, self.seconds, self.timed = get_device(device), 0.0, enable_timing
 
     @property
     def is_complete(self) -> bool:
@@ -71,7 +71,7 @@ class Event:
 
 
 class Stream:
-    """Work in order; on the CPU it has been done when a call returns."""
+    """Work in order. All streams of a GPU are its default stream, so that they are in order with each other, too."""
 
     def __init__(self, device: Any = None, **_: Any):
         self.device: Device = get_device(device)
@@ -81,6 +81,8 @@ class Stream:
 
     def record_event(self, event: Event | None = None) -> Event:
         event = event or Event(self.device)
+        if event.timed:
+            synchronize_device(self.device)
         event.seconds = time.perf_counter()
         return event
 
@@ -91,12 +93,12 @@ class Stream:
         pass
 
 
-_STREAM = Stream()
+_streams: dict[Device, Stream] = {}
 
 
 def get_stream(device: Any = None) -> Stream:
-    get_device(device)
-    return _STREAM
+    found = get_device(device)
+    return _streams.setdefault(found, Stream(found))
 
 
 def set_stream(stream: Stream, device: Any = None) -> None:
@@ -104,7 +106,7 @@ def set_stream(stream: Stream, device: Any = None) -> None:
 
 
 def record_event(event: Event | None = None) -> Event:
-    return _STREAM.record_event(event)
+    return get_stream().record_event(event)
 
 
 def wait_event(event: Event) -> None:
@@ -121,13 +123,15 @@ def get_event_elapsed_time(start: Event, end: Event, synchronize: bool = True) -
 
 
 class ScopedStream:
-    """Makes a stream the current one; on the CPU that changes nothing."""
+    """Makes a stream's device the current one."""
 
     def __init__(self, stream: Stream | None, **_: Any):
-        self.stream = stream or _STREAM
+        self.stream = stream or get_stream()
 
     def __enter__(self) -> Stream:
+        self._device = ScopedDevice(self.stream.device)
+        self._device.__enter__()
         return self.stream
 
     def __exit__(self, *_: Any) -> None:
-        pass
+        self._device.__exit__()

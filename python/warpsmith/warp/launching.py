@@ -1,10 +1,13 @@
-"""`launch`: arguments are checked against the kernel's signature, and the kernel runs on their memory."""
+"""`launch`: arguments are checked against the kernel's signature, and the kernel runs on their memory.
+
+On the CPU it has ended when the call returns; on a GPU it is queued.
+"""
 
 from __future__ import annotations
 
 import json
 import numbers
-from typing import Any, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from . import graphs, tape, types
 from .array_type import ArrayType
 from .arrays import array, numpy_type
 from .definitions import Kernel, _is_generic
-from .devices import get_device
+from .devices import Device, get_device, used
 from .objects import live_objects
 from .structs import Struct, StructInstance
 
@@ -36,12 +39,12 @@ def launch(
 ) -> Any:
     """Runs a kernel over the grid `dim`; with `adjoint` its gradient, from `adj_outputs` to `adj_inputs`.
 
-    An active tape notes the launch down. Threads run on the CPU and have ended when this returns.
+    An active tape notes the launch down. The device is that of the stream where one is given, or the current one.
     """
     unsupported = [name for name, value in unknown.items() if value]
     if unsupported:
         raise NotImplementedError(f"launch({', '.join(unsupported)}=…) is not in warpsmith.warp")
-    get_device(device)
+    where = get_device(stream.device if device is None and stream is not None else device)
     if not isinstance(kernel, Kernel):
         raise RuntimeError("Error launching kernel, can only launch functions decorated with @wp.kernel.")
     grid = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
@@ -52,29 +55,49 @@ def launch(
             f"{len(kernel.parameters)}."
         )
     gradients = [*adj_inputs, *adj_outputs]
+    target = Target(where, block_dim)
     if record_cmd:
-        return Launch(kernel, grid, arguments, gradients, adjoint)
-    run(kernel, grid, arguments, gradients, adjoint)
+        return Launch(kernel, grid, arguments, gradients, adjoint, target)
+    run(kernel, grid, arguments, gradients, adjoint, target)
     if record_tape and not adjoint:
-        tape.record_launch(kernel, grid, list(inputs), list(outputs))
+        tape.record_launch(kernel, grid, list(inputs), list(outputs), target)
     return None
 
 
 def launch_tiled(kernel: Kernel, dim: Any, *arguments: Any, **options: Any) -> Any:
-    """As `launch`, with one block for each element of `dim`; on the CPU a block is one thread."""
+    """As `launch`, with one block of `block_dim` threads for each element of `dim`; on the CPU a block is one thread."""
     grid = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
     if len(grid) > 3:
         raise RuntimeError("launch_tiled takes grids of up to 3 dimensions")
     if "block_dim" not in options:
         raise RuntimeError("launch_tiled needs block_dim")
-    return launch(kernel, [*grid, 1], *arguments, **options)
+    stream = options.get("stream")
+    where = get_device(stream.device if options.get("device") is None and stream is not None else options.get("device"))
+    return launch(kernel, [*grid, int(options["block_dim"]) if where.is_cuda else 1], *arguments, **options)
+
+
+class Target(NamedTuple):
+    """Where a launch goes."""
+
+    device: Device
+    #: Threads in a block; on the CPU a block has one.
+    block_dim: int
 
 
 class Launch:
     """A launch that is made again and again."""
 
-    def __init__(self, kernel: Kernel, dim: list[int], arguments: list[Any], gradients: list[Any], adjoint: bool):
+    def __init__(
+        self,
+        kernel: Kernel,
+        dim: list[int],
+        arguments: list[Any],
+        gradients: list[Any],
+        adjoint: bool,
+        target: Target,
+    ):
         self.kernel, self.dim, self.params, self.gradients, self.adjoint = kernel, dim, arguments, gradients, adjoint
+        self.target = target
 
     def set_dim(self, dim: Any) -> None:
         self.dim = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
@@ -89,16 +112,18 @@ class Launch:
         self.params = list(values)
 
     def launch(self, stream: Any = None) -> None:
-        run(self.kernel, self.dim, self.params, self.gradients, self.adjoint)
+        run(self.kernel, self.dim, self.params, self.gradients, self.adjoint, self.target)
 
 
-def run(kernel: Kernel, grid: list[int], arguments: list[Any], gradients: list[Any], adjoint: bool) -> None:
+def run(
+    kernel: Kernel, grid: list[int], arguments: list[Any], gradients: list[Any], adjoint: bool, target: Target
+) -> None:
     """Packs the arguments as they are now, and runs the kernel now or with the graph that is captured."""
     if adjoint and not kernel.enable_backward:
         raise RuntimeError(f"the kernel {kernel.key} has no gradient: enable_backward is False")
     if any(size == 0 for size in grid):
         return
-    packed = Packed()
+    packed = PackedForGpu(target) if target.device.is_cuda else Packed()
     gradients = [*gradients, *[None] * (len(arguments) - len(gradients))]
     for (name, kind), argument, gradient in zip(kernel.parameters.items(), arguments, gradients):
         packed.add(f"kernel '{kernel.key}', argument '{name}'", kind, argument, gradient)
@@ -118,10 +143,19 @@ class Packed:
         self._copies: list[tuple[Any, Any]] = []
 
     def add(self, where: str, kind: Any, argument: Any, gradient: Any) -> None:
-        if isinstance(kind, ArrayType) or (kind is Any and hasattr(argument, "__array_interface__")):
-            argument = _array_argument(where, kind, argument)
+        if isinstance(kind, ArrayType) or (kind is Any and _is_array(argument)):
+            argument = self._on_device(where, _array_argument(where, kind, argument))
         self.arguments.append(argument)
         self._makers.append(self._maker(where, kind, argument, gradient))
+
+    def _on_device(self, where: str, argument: Any) -> Any:
+        """The argument, where the kernel can reach it."""
+        if isinstance(argument, array) and argument.device.is_cuda:
+            raise RuntimeError(
+                f"Error launching {where} is on {argument.device}, and the launch on cpu: "
+                f"give launch the device, or copy the array with to('cpu')"
+            )
+        return argument
 
     def run(self, compiled: Any, grid: list[int], adjoint: bool) -> None:
         given = [make() for make in self._makers]
@@ -157,7 +191,7 @@ class Packed:
                 value = argument._fields[field]
                 own = None if not isinstance(gradient, StructInstance) else gradient._fields[field]
                 if isinstance(inner, ArrayType):
-                    value = _array_argument(f"{where}.{field}", inner, value)
+                    value = self._on_device(f"{where}.{field}", _array_argument(f"{where}.{field}", inner, value))
                 fields.append(self._maker(f"{where}.{field}", inner, value, own))
             return lambda: ("struct", [make() for make in fields])
         numbers_given = _value(where, kind, argument)
@@ -168,8 +202,8 @@ class Packed:
             return lambda: None
         if gradient is None:
             gradient = argument.grad
-        memory = argument._memory
-        dual = None if gradient is None else gradient._memory
+        memory = argument._host
+        dual = None if gradient is None else gradient._host
         for position, (other, other_dual) in enumerate(self._arrays):
             if _same(memory, other) and _same(dual, other_dual):
                 return lambda: (position,)
@@ -190,6 +224,51 @@ class Packed:
         return make
 
 
+class PackedForGpu(Packed):
+    """Arguments for a launch on a GPU: addresses of memory there."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__()
+        self._target = target
+        self._storages: list[Any] = []
+
+    def _on_device(self, where: str, argument: Any) -> Any:
+        if isinstance(argument, array) and argument.device != self._target.device:
+            raise RuntimeError(
+                f"Error launching {where} is on {argument.device}, and the launch on {self._target.device}: "
+                f"make the array there, or copy it with to({str(self._target.device)!r})"
+            )
+        return argument
+
+    def run(self, compiled: Any, grid: list[int], adjoint: bool) -> None:
+        gpu = self._target.device.ordinal
+        given = [make() for make in self._makers]
+        used(gpu)
+        compiled._program.launch(gpu, 0, grid, given, adjoint, self._target.block_dim)
+        for storage in self._storages:
+            storage.changed()
+
+    def _array_maker(self, argument: array | None, gradient: Any) -> Any:
+        if argument is None:
+            return lambda: None
+        dual = argument.grad if gradient is None else gradient
+        if dual is not None and dual.strides != argument.strides:
+            raise NotImplementedError("a gradient with other strides than its array is not in warpsmith.warp")
+        shape, strides = list(argument.shape), list(argument.strides)
+        self._storages += [one._storage for one in (argument, dual) if one is not None]
+
+        def make() -> Any:
+            values = argument._storage.address(argument._host)  # type: ignore[union-attr]
+            return values, shape, strides, 0 if dual is None else dual._storage.address(dual._host)
+
+        return make
+
+
+def _is_array(argument: Any) -> bool:
+    known = ("__array_interface__", "__cuda_array_interface__")
+    return isinstance(argument, array) or any(hasattr(argument, name) for name in known)
+
+
 def _same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
@@ -201,10 +280,11 @@ def _array_argument(where: str, kind: Any, argument: Any) -> Any:
     if argument is None:
         return None
     if not isinstance(argument, array):
-        if not hasattr(argument, "__array_interface__") and not hasattr(argument, "__dlpack__"):
+        if not _is_array(argument) and not hasattr(argument, "__dlpack__"):
             raise RuntimeError(f"Error launching {where} expects an array, but got a {type(argument).__name__}")
         dtype = Any if _is_generic(kind) else kind.dtype
-        argument = array(argument, dtype=dtype, copy=False)
+        on_gpu = hasattr(argument, "__cuda_array_interface__")
+        argument = array(argument, dtype=dtype, copy=False, device=None if on_gpu else "cpu")
     if _is_generic(kind):
         return argument
     wanted, given = numpy_type(kind.dtype), numpy_type(argument.dtype)

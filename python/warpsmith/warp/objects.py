@@ -10,7 +10,7 @@ import numpy as np
 from .. import _native
 from . import graphs
 from .arrays import array
-from .devices import get_device
+from .devices import Device, get_device, used
 
 _alive: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _last = [0]
@@ -29,6 +29,36 @@ def live_objects() -> list[tuple[int, Any]]:
     return [(number, native) for number, native in found if native is not None]
 
 
+class Described:
+    """An object of a kernel: by its number on the CPU; on a GPU by the address of a word that holds its own."""
+
+    def __init__(self, device: Device, value: Any):
+        self.device = device
+        self._native: Any = None
+        self._word: Any = None
+        self._data: Any = None
+        if device.is_cuda:
+            used(device.ordinal)
+            self._word = _native.DeviceMemory(device.ordinal, 8)
+            self.id = int(self._word.address)
+        else:
+            self.id = register(value)
+
+    def put(self, native: Any) -> None:
+        """The object is this from now on."""
+        self._native = native
+        if self._word is None:
+            return
+        gpu, flat = self.device.ordinal, np.frombuffer(native.flat(), np.uint8)
+        self._data = _native.DeviceMemory(gpu, flat.size)
+        _native.cuda_upload(gpu, self._data.address, flat.ctypes.data, flat.size)
+        word = np.array([self._data.address], np.uint64)
+        _native.cuda_upload(gpu, self.id, word.ctypes.data, 8)
+
+    def native(self) -> Any:
+        return self._native
+
+
 class HashGrid:
     """Points by the cells of a grid, for searches of near points in kernels."""
 
@@ -37,8 +67,8 @@ class HashGrid:
         if dtype is not None and dtype is not float and getattr(dtype, "__name__", "") != "float32":
             raise NotImplementedError("HashGrid(dtype=…) other than float32 is not in warpsmith.warp")
         self._size = (int(dim_x), int(dim_y), int(dim_z))
-        self._native: Any = None
-        self.id = register(self)
+        self._described = Described(self.device, self)
+        self.id = self._described.id
 
     def build(self, points: array, radius: float, groups: Any = None) -> None:
         """Sorts points into cells of the width `radius`."""
@@ -47,7 +77,7 @@ class HashGrid:
 
         def sort() -> None:
             positions = np.ascontiguousarray(points.numpy(), np.float32)
-            self._native = _native.hash_grid(self._size, float(radius), positions.tobytes())
+            self._described.put(_native.hash_grid(self._size, float(radius), positions.tobytes()))
 
         graphs.do(sort)
 
@@ -55,7 +85,7 @@ class HashGrid:
         """Memory is taken when the grid is built: nothing to do."""
 
     def native(self) -> Any:
-        return self._native
+        return self._described.native()
 
 
 class Mesh:
@@ -69,8 +99,8 @@ class Mesh:
             raise RuntimeError("a mesh has three indices for each face")
         self.device, self.indices, self.velocities = points.device, indices, velocities
         self._points = points
-        self._native: Any = None
-        self.id = register(self)
+        self._described = Described(self.device, self)
+        self.id = self._described.id
         self.refit()
 
     @property
@@ -90,9 +120,9 @@ class Mesh:
         def take() -> None:
             points = np.ascontiguousarray(self._points.numpy(), np.float32)
             faces = np.ascontiguousarray(self.indices.numpy(), np.int32)
-            self._native = _native.mesh(points.tobytes(), faces.tobytes())
+            self._described.put(_native.mesh(points.tobytes(), faces.tobytes()))
 
         graphs.do(take)
 
     def native(self) -> Any:
-        return self._native
+        return self._described.native()

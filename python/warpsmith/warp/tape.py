@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .arrays import array
+from .devices import get_device
 from .structs import StructInstance
 
 _tapes: list[Tape] = []
@@ -48,10 +49,22 @@ class Tape:
         for one in arrays:
             self._know(one)
 
-    def record_launch(self, kernel: Any, dim: Any, max_blocks: int, inputs: Any, outputs: Any, **_: Any) -> None:
-        self._note(kernel, dim, list(inputs), list(outputs))
+    def record_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        max_blocks: int,
+        inputs: Any,
+        outputs: Any,
+        device: Any = None,
+        block_dim: int = 256,
+        **_: Any,
+    ) -> None:
+        from .launching import Target
 
-    def _note(self, kernel: Any, grid: Any, inputs: list[Any], outputs: list[Any]) -> None:
+        self._note(kernel, dim, list(inputs), list(outputs), Target(get_device(device), block_dim))
+
+    def _note(self, kernel: Any, grid: Any, inputs: list[Any], outputs: list[Any], target: Any) -> None:
         from .launching import run
 
         if not kernel.enable_backward:
@@ -59,7 +72,7 @@ class Tape:
         arguments = [*inputs, *outputs]
         for argument in arguments:
             self._know(argument)
-        self.launches.append(lambda: run(kernel, grid, arguments, [], True))
+        self.launches.append(lambda: run(kernel, grid, arguments, [], True, target))
 
     def _know(self, argument: Any) -> None:
         if isinstance(argument, StructInstance):
@@ -84,17 +97,17 @@ class Tape:
         raise NotImplementedError("Tape.visualize is not in warpsmith.warp")
 
 
-def record_launch(kernel: Any, grid: Any, inputs: list[Any], outputs: list[Any]) -> None:
+def record_launch(kernel: Any, grid: Any, inputs: list[Any], outputs: list[Any], target: Any) -> None:
     """Notes a launch down where a tape is active."""
     if _tapes:
-        _tapes[-1]._note(kernel, grid, inputs, outputs)
+        _tapes[-1]._note(kernel, grid, inputs, outputs, target)
 
 
 def record_copy(dest: array, src: array) -> None:
     """A copy hands its gradient on to where the values came from."""
     if not _tapes or dest.grad is None or src.grad is None:
         return
-    into, back = src.grad._memory, dest.grad._memory
+    into, back = src.grad, dest.grad
     if into.shape != back.shape:
         return
     tape = _tapes[-1]
@@ -102,8 +115,10 @@ def record_copy(dest: array, src: array) -> None:
         tape._know(one)
 
     def carry() -> None:
-        into[...] += back
-        back[...] = 0
+        values = back._memory
+        with into._writing() as memory:
+            memory[...] += values
+        back.zero_()
 
     tape.launches.append(carry)
 

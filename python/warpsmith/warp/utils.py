@@ -23,7 +23,7 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
     inner = len(numpy_type(a.dtype)[1])
     if inner:
         product = _in_order(product.reshape((*product.shape[: product.ndim - inner], -1)), -1)
-    scalar = a if not inner else zeros(1, types.element_of(a.dtype)[0])
+    scalar = a if not inner else zeros(1, types.element_of(a.dtype)[0], a.device)
     return _reduced(scalar, product, out, axis)
 
 
@@ -41,7 +41,8 @@ def _reduced(values: array, memory: Any, out: array | None, axis: int | None) ->
     else:
         result = np.expand_dims(_in_order(memory, axis), axis)
     if out is not None:
-        out._memory[...] = result.reshape(out._memory.shape)
+        with out._writing() as memory:
+            memory[...] = result.reshape(memory.shape)
         return None
     if axis is not None:
         return array._over(result, values.dtype, values.device)
@@ -54,12 +55,14 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         raise RuntimeError("array_scan takes two arrays of one size and type")
 
     def scan() -> None:
-        sums = np.cumsum(in_array._memory, axis=0, dtype=in_array._memory.dtype)
-        if inclusive:
-            out_array._memory[...] = sums
-        else:
-            out_array._memory[1:] = sums[:-1]
-            out_array._memory[:1] = 0
+        values = in_array._memory
+        sums = np.cumsum(values, axis=0, dtype=values.dtype)
+        with out_array._writing() as memory:
+            if inclusive:
+                memory[...] = sums
+            else:
+                memory[1:] = sums[:-1]
+                memory[:1] = 0
 
     graphs.do(scan)
 
@@ -70,9 +73,10 @@ def radix_sort_pairs(keys: array, values: array, count: int, **_: Any) -> None:
         raise RuntimeError("radix_sort_pairs needs arrays of twice the count")
 
     def sort() -> None:
-        order = np.argsort(keys._memory[:count], kind="stable")
-        keys._memory[:count] = keys._memory[:count][order]
-        values._memory[:count] = values._memory[:count][order]
+        with keys._writing() as by, values._writing() as along:
+            order = np.argsort(by[:count], kind="stable")
+            by[:count] = by[:count][order]
+            along[:count] = along[:count][order]
 
     graphs.do(sort)
 
@@ -84,10 +88,11 @@ def segmented_sort_pairs(keys: array, values: array, count: int, segment_start_i
     stops = starts[1:] if ends is None else ends._memory
 
     def sort() -> None:
-        for start, stop in zip(starts, stops):
-            order = np.argsort(keys._memory[start:stop], kind="stable")
-            keys._memory[start:stop] = keys._memory[start:stop][order]
-            values._memory[start:stop] = values._memory[start:stop][order]
+        with keys._writing() as by, values._writing() as along:
+            for start, stop in zip(starts, stops):
+                order = np.argsort(by[start:stop], kind="stable")
+                by[start:stop] = by[start:stop][order]
+                along[start:stop] = along[start:stop][order]
 
     graphs.do(sort)
 
@@ -97,10 +102,12 @@ def runlength_encode(values: array, run_values: array, run_lengths: array, run_c
     memory = values._memory
     firsts = np.flatnonzero(np.concatenate([[True], memory[1:] != memory[:-1]])) if memory.size else np.zeros(0, int)
     lengths = np.diff(np.append(firsts, memory.size))
-    run_values._memory[: firsts.size] = memory[firsts]
-    run_lengths._memory[: firsts.size] = lengths
+    with run_values._writing() as found, run_lengths._writing() as counts:
+        found[: firsts.size] = memory[firsts]
+        counts[: firsts.size] = lengths
     if run_count is not None:
-        run_count._memory[...] = firsts.size
+        with run_count._writing() as total:
+            total[...] = firsts.size
         return None
     return int(firsts.size)
 
@@ -109,9 +116,10 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     """The values as another type."""
 
     def cast() -> None:
-        target, source = out_array._memory, in_array._memory
-        if count is not None:
-            target, source = target[:count], source[:count]
-        target[...] = source.astype(target.dtype).reshape(target.shape)
+        source = in_array._memory
+        with out_array._writing() as target:
+            if count is not None:
+                target, source = target[:count], source[:count]
+            target[...] = source.astype(target.dtype).reshape(target.shape)
 
     graphs.do(cast)

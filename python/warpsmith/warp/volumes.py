@@ -9,7 +9,7 @@ from typing import Any
 from .. import _native
 from .arrays import array
 from .devices import get_device
-from .objects import register
+from .objects import Described
 
 _FILE = struct.Struct("<8sIHH")
 #: Sizes of the grid in memory and in the file, and, further on, the length of its name.
@@ -25,7 +25,7 @@ class Volume:
 
     device: Any
     id: int
-    _native: Any
+    _described: Described
 
     def __init__(self, data: array, copy: bool = True):
         raise NotImplementedError("Volume(array) is not in warpsmith.warp: use Volume.load_from_nvdb")
@@ -33,17 +33,17 @@ class Volume:
     @classmethod
     def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
         """The first grid of a NanoVDB file: an open file, or its bytes."""
-        get_device(device)
         read = getattr(file_or_buffer, "read", None)
         data = bytes(read() if read is not None else file_or_buffer)
         made = cls.__new__(cls)
-        made.device = get_device("cpu")
-        made._native = _native.volume(_first_grid(data))
-        made.id = register(made)
+        made.device = get_device(device)
+        made._described = Described(made.device, made)
+        made._described.put(_native.volume(_first_grid(data)))
+        made.id = made._described.id
         return made
 
     def native(self) -> Any:
-        return self._native
+        return self._described.native()
 
 
 def _first_grid(data: bytes) -> bytes:
