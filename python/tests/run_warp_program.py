@@ -1,8 +1,9 @@
 """Runs one program written for Warp, and stores the arrays that it leaves.
 
-    python run_warp_program.py {warp,warpsmith} PROGRAM.py OUT.npz [ARGUMENTS …]
+    python run_warp_program.py {warp,warpsmith,unfused,captured} PROGRAM.py OUT.npz [ARGUMENTS …]
 
-With `warpsmith` the lines that import Warp import `warpsmith.warp` instead; nothing else is changed.
+With `warpsmith` the lines that import Warp import `warpsmith.warp` instead; nothing else is changed. With `unfused`
+its kernels have the module option `fuse_fp` off; with `captured` it takes the CPU for a GPU, where it captures a graph.
 """
 
 import re
@@ -24,7 +25,9 @@ def arrays_of(value, name, found, depth=0):
     """Every array that a value leads to, by the way there."""
     if type(value).__name__ == "Tensor":
         value = value.detach().cpu()
-    if hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape"):
+    if type(value).__module__.startswith("cupy"):
+        found[name] = value.get()
+    elif hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape"):
         found[name] = value.numpy().copy()
     elif isinstance(value, (list, tuple)) and len(value) < 64:
         for number, part in enumerate(value):
@@ -38,10 +41,16 @@ def main():
     engine, program, out, *arguments = sys.argv[1:]
     import numpy as np
 
+    if engine == "unfused":
+        import warpsmith.warp
+
+        for module in ("__main__", "warpsmith.warp.optim"):
+            warpsmith.warp.set_module_options({"fuse_fp": False}, module)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, Path(program).name)
         text = Path(program).read_text()
-        path.write_text(with_our_imports(text) if engine == "warpsmith" else text)
+        text = text if engine == "warp" else with_our_imports(text)
+        path.write_text(text.replace(".is_cuda", ".is_cpu") if engine == "captured" else text)
         sys.argv = [str(path), *arguments]
         left = runpy.run_path(str(path), run_name="__main__")
     found = {}

@@ -102,6 +102,7 @@ class Program:
         arguments: list[Any],
         adjoint: bool = False,
         block: int | None = None,
+        fused: bool = True,
     ) -> None: ...
 
 def compile(source: str, kernel: str | None, file: str) -> tuple[Program | None, str | None]: ...

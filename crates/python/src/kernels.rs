@@ -277,8 +277,8 @@ pub(crate) struct Program {
     module: Module,
     /// Its operations forward and backward, once they were needed.
     plans: Mutex<[Option<Arc<Plan>>; 2]>,
-    /// Where it has been loaded, by the GPU's index, the threads in a block, and whether with its adjoint.
-    loaded: Mutex<BTreeMap<(usize, Option<u32>, bool), Arc<GpuKernel>>>,
+    /// Where it has been loaded, by the GPU's index, and how it was compiled.
+    loaded: Mutex<Vec<((usize, Build), Arc<GpuKernel>)>>,
     /// Where it has been compiled for Vulkan, by the device's index and by direction.
     on_vulkan: Mutex<BTreeMap<(usize, bool), (VulkanDevice, VulkanKernel)>>,
 }
@@ -453,8 +453,9 @@ impl Program {
     }
 
     /// Queues the kernel, or its adjoint where `adjoint` is set, on a stream; `stream` is the driver's
-    /// handle. Blocks have `block` threads, or as many as the kernel's decorator says.
-    #[pyo3(signature = (gpu, stream, dim, arguments, adjoint = false, block = None))]
+    /// handle. Blocks have `block` threads, or as many as the kernel's decorator says; with `fused` a product
+    /// and a sum may be rounded once.
+    #[pyo3(signature = (gpu, stream, dim, arguments, adjoint = false, block = None, fused = true))]
     #[expect(clippy::too_many_arguments, reason = "each is one value of Python's")]
     fn launch(
         &self,
@@ -465,6 +466,7 @@ impl Program {
         arguments: Vec<Option<DeviceArgument>>,
         adjoint: bool,
         block: Option<u32>,
+        fused: bool,
     ) -> PyResult<()> {
         let arguments: Vec<ForeignArgument> = arguments
             .into_iter()
@@ -479,7 +481,13 @@ impl Program {
         };
         py.detach(|| {
             let device = CudaDevice::open(gpu).map_err(failed)?;
-            let kernel = self.on(&device, gpu, block, adjoint)?;
+            let build = Build {
+                block,
+                fused,
+                backward: adjoint,
+                ..Build::default()
+            };
+            let kernel = self.on(&device, gpu, build)?;
             // SAFETY: the handle is the current stream of the library that owns the arrays, which
             // lives as long as the library; null is the default stream.
             let stream =
@@ -516,28 +524,18 @@ impl Program {
         Ok(program)
     }
 
-    /// The kernel on a GPU with blocks of a size, compiled for it at the first call.
-    fn on(
-        &self,
-        device: &CudaDevice,
-        gpu: usize,
-        block: Option<u32>,
-        backward: bool,
-    ) -> PyResult<Arc<GpuKernel>> {
+    /// The kernel on a GPU, compiled for it at the first call.
+    fn on(&self, device: &CudaDevice, gpu: usize, build: Build) -> PyResult<Arc<GpuKernel>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(&(gpu, block, backward)) {
+        let known = loaded.iter().find(|(key, _)| *key == (gpu, build));
+        if let Some((_, kernel)) = known {
             return Ok(Arc::clone(kernel));
         }
         let nvrtc = Nvrtc::find().map_err(failed)?;
         let cache = CompileCache::for_user();
-        let build = Build {
-            block,
-            backward,
-            ..Build::default()
-        };
         let kernel = GpuKernel::build_with(device, &nvrtc, &cache, &self.module, build);
         let kernel = Arc::new(kernel.map_err(failed)?);
-        loaded.insert((gpu, block, backward), Arc::clone(&kernel));
+        loaded.push(((gpu, build), Arc::clone(&kernel)));
         Ok(kernel)
     }
 }

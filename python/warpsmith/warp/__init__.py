@@ -40,6 +40,7 @@ from .arrays import (
     full_like,
     ones,
     ones_like,
+    stream_from_torch,
     to_dlpack,
     to_torch,
     zeros,

@@ -610,6 +610,12 @@ def device_to_torch(device: Any) -> str:
     return str(get_device(device))
 
 
+def stream_from_torch(stream_or_device: Any = None) -> Any:
+    """The stream of a device, or of a PyTorch stream's; all work is in the default stream."""
+    found = getattr(stream_or_device, "device", stream_or_device)
+    return graphs.get_stream(None if found is None else device_from_torch(found))
+
+
 def dtype_to_torch(dtype: Any) -> Any:
     """PyTorch's type for the scalars of a kernel type."""
     import torch

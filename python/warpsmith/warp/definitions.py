@@ -112,14 +112,22 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.key}>"
 
+    def _option(self, name: str, default: Any) -> bool:
+        own = self.options.get(name)
+        if own is None:
+            own = get_module_options(self.func.__module__).get(name)
+        return bool(default if own is None else own)
+
     @property
     def enable_backward(self) -> bool:
         from . import config
 
-        own = self.options.get("enable_backward")
-        if own is None:
-            own = get_module_options(self.func.__module__).get("enable_backward")
-        return bool(config.enable_backward if own is None else own)
+        return self._option("enable_backward", config.enable_backward)
+
+    @property
+    def fuse_fp(self) -> bool:
+        """Whether a GPU may round a product and a sum once. On the CPU each is rounded."""
+        return self._option("fuse_fp", True)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def run(
         raise RuntimeError(f"the kernel {kernel.key} has no gradient: enable_backward is False")
     if any(size == 0 for size in grid):
         return
-    packed = PackedForGpu(target) if target.device.is_cuda else Packed()
+    packed = PackedForGpu(target, kernel.fuse_fp) if target.device.is_cuda else Packed()
     gradients = [*gradients, *[None] * (len(arguments) - len(gradients))]
     for (name, kind), argument, gradient in zip(kernel.parameters.items(), arguments, gradients):
         packed.add(f"kernel '{kernel.key}', argument '{name}'", kind, argument, gradient)
@@ -227,9 +227,9 @@ class Packed:
 class PackedForGpu(Packed):
     """Arguments for a launch on a GPU: addresses of memory there."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, fused: bool) -> None:
         super().__init__()
-        self._target = target
+        self._target, self._fused = target, fused
         self._storages: list[Any] = []
 
     def _on_device(self, where: str, argument: Any) -> Any:
@@ -244,7 +244,7 @@ class PackedForGpu(Packed):
         gpu = self._target.device.ordinal
         given = [make() for make in self._makers]
         used(gpu)
-        compiled._program.launch(gpu, 0, grid, given, adjoint, self._target.block_dim)
+        compiled._program.launch(gpu, 0, grid, given, adjoint, self._target.block_dim, self._fused)
         for storage in self._storages:
             storage.changed()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from . import graphs
 from .arrays import array
 from .devices import get_device
 from .structs import StructInstance
@@ -118,9 +119,9 @@ def record_copy(dest: array, src: array) -> None:
         values = back._memory
         with into._writing() as memory:
             memory[...] += values
-        back.zero_()
+        back._clear()
 
-    tape.launches.append(carry)
+    tape.launches.append(lambda: graphs.do(carry))
 
 
 def is_recording() -> bool:
