@@ -84,7 +84,8 @@ namespace wp {
 template <class T> WP_INLINE vec_t<3, T> quat_rotate(const quat_t<T>& q, const vec_t<3, T>& x) {
     const vec_t<3, T> v = q.imaginary();
     const T w = q.c[3];
-    return x * (T(2) * w * w - T(1)) + cross(v, x) * (T(2) * w) + v * (T(2) * inner(v, x));
+    // The cross product last, as the interpreter adds.
+    return x * (T(2) * w * w - T(1)) + v * (T(2) * inner(v, x)) + cross(v, x) * (T(2) * w);
 }
 }
 //@ adj_quat_rotate

@@ -292,6 +292,8 @@ template <class T, class Tile> WP_INLINE void tile_store_at(const array_t<T>& a,
         int64 offset;
         if (window.find(a, i, offset)) *offset_by(a.data, offset) = tile.own(i);
     });
+    // What the block stores next, or loads, comes after this.
+    tile_arena::wait();
 }
 }
 //@ tile_store
@@ -314,7 +316,7 @@ template <class T, class Tile> WP_INLINE void tile_store_grad(const array_t<T>& 
     tile_each<Tile::Shape::size>([&](int i) {
         int64 offset;
         if (!window.find(a, i, offset)) return;
-        if (T* g = tile_array_grad(a, adj_a, offset)) adj_tile.own_grad(i) += *g;
+        take_stored_grad(adj_a, tile_array_grad(a, adj_a, offset), adj_tile.own_grad(i));
     });
     tile_arena::wait();
 }
@@ -331,6 +333,47 @@ WP_INLINE void adj_tile_store(const array_t<T>& a, int x, int y, int z, const Ti
     tile_store_grad(a, adj_a, {{x, y, z}}, adj_tile);
 }
 }
+//@ tile_atomic_add
+namespace wp {
+template <class T, class Tile> WP_INLINE auto tile_atomic_add_at(const array_t<T>& a, tile_place first, const Tile& tile) {
+    using Shape = typename Tile::Shape;
+    const tile_window<Shape> window = {first};
+    tile_settle(tile);
+    auto before = tile_values<T, Shape>([&](int i) {
+        int64 offset;
+        return window.find(a, i, offset) ? atomic_add(offset_by(a.data, offset), tile.own(i)) : T{};
+    });
+    tile_arena::wait();
+    return before;
+}
+template <class T, bool Checked, class Tile> WP_INLINE auto tile_atomic_add(const array_t<T>& a, int x, const Tile& tile) {
+    return tile_atomic_add_at(a, {{x}}, tile);
+}
+template <class T, bool Checked, class Tile> WP_INLINE auto tile_atomic_add(const array_t<T>& a, int x, int y, const Tile& tile) {
+    return tile_atomic_add_at(a, {{x, y}}, tile);
+}
+}
+//@ adj_tile_atomic_add
+namespace wp {
+// What is added has the array's gradient, and leaves it there.
+template <class T, class Tile> WP_INLINE void tile_added_grad(const array_t<T>& a, const array_t<T>& adj_a, tile_place first, Tile& adj_tile) {
+    const tile_window<typename Tile::Shape> window = {first};
+    tile_each<Tile::Shape::size>([&](int i) {
+        int64 offset;
+        if (!window.find(a, i, offset)) return;
+        if (T* g = tile_array_grad(a, adj_a, offset)) adj_tile.own_grad(i) += *g;
+    });
+    tile_arena::wait();
+}
+template <class T, class Tile, class R>
+WP_INLINE void adj_tile_atomic_add(const array_t<T>& a, int x, const Tile&, const array_t<T>& adj_a, int, Tile& adj_tile, const R&) {
+    tile_added_grad(a, adj_a, {{x}}, adj_tile);
+}
+template <class T, class Tile, class R>
+WP_INLINE void adj_tile_atomic_add(const array_t<T>& a, int x, int y, const Tile&, const array_t<T>& adj_a, int, int, Tile& adj_tile, const R&) {
+    tile_added_grad(a, adj_a, {{x, y}}, adj_tile);
+}
+}
 //@ tile_store_indexed
 namespace wp {
 template <class T, class Index, class Tile>
@@ -341,6 +384,7 @@ WP_INLINE void tile_store_indexed(const array_t<T>& a, const Index& indices, int
         const int at = x + index[i];
         if (at >= 0 && at < a.shape.dims[0]) *offset_by(a.data, int64(at) * a.strides[0]) = tile.own(i);
     });
+    tile_arena::wait();
 }
 }
 //@ tile_extract

@@ -23,10 +23,17 @@ WP_INLINE void tile_matmul_acc(F, F, F, const A& a, const B& b, C& c, const S& a
     tile_arena::wait();
 }
 }
-//@ adj_tile_matmul_acc
+//@ tile_matmul
 namespace wp {
 template <class F, class A, class B, class C, class S>
-WP_INLINE void adj_tile_matmul_acc(F, F, F, const A& a, const B& b, const C&, const S& alpha, const S& beta, F, F, F, A& adj_a, B& adj_b, C& adj_c, S&, S&) {
+WP_INLINE C& tile_matmul(F f, F g, F h, const A& a, const B& b, C& c, const S& alpha, const S& beta) {
+    tile_matmul_acc(f, g, h, a, b, c, alpha, beta);
+    return c;
+}
+}
+//@ tile_product_grad adj_tile_matmul_acc adj_tile_matmul
+namespace wp {
+template <class A, class B, class C, class S> WP_INLINE void tile_product_grad(const A& a, const B& b, const S& alpha, A& adj_a, B& adj_b, C& adj_c) {
     using T = typename C::Type;
     auto left = tile_stage(a);
     auto right = tile_stage(b);
@@ -39,13 +46,40 @@ WP_INLINE void adj_tile_matmul_acc(F, F, F, const A& a, const B& b, const C&, co
         for (int j = 0; j < columns; ++j) sum = sum + given[i / terms * columns + j] * T(right.at(i % terms, j));
         adj_a.own_grad(i) += typename A::Type(T(alpha) * sum);
     });
+    // Both may be views of one tile.
+    tile_arena::wait();
     tile_each<B::Shape::size>([&](int i) {
         T sum = T(0);
         for (int j = 0; j < rows; ++j) sum = sum + T(left.at(j, i / columns)) * given[j * columns + i % columns];
         adj_b.own_grad(i) += typename B::Type(T(alpha) * sum);
     });
-    tile_each<C::Shape::size>([&](int i) { adj_c.own_grad(i) = T(beta) * adj_c.own_grad(i); });
+}
+}
+//@ adj_tile_matmul_acc
+namespace wp {
+template <class F, class A, class B, class C, class S>
+WP_INLINE void adj_tile_matmul_acc(F, F, F, const A& a, const B& b, const C&, const S& alpha, const S& beta, F, F, F, A& adj_a, B& adj_b, C& adj_c, S&, S&) {
+    tile_product_grad(a, b, alpha, adj_a, adj_b, adj_c);
+    tile_each<C::Shape::size>([&](int i) { adj_c.own_grad(i) = typename C::Type(beta) * adj_c.own_grad(i); });
     tile_arena::wait();
+}
+}
+//@ adj_tile_matmul
+namespace wp {
+template <class F, class A, class B, class C, class S>
+WP_INLINE void adj_tile_matmul(F, F, F, const A& a, const B& b, const C&, const S& alpha, const S&, F, F, F, A& adj_a, B& adj_b, C& adj_c, S&, S&, C&) {
+    tile_product_grad(a, b, alpha, adj_a, adj_b, adj_c);
+}
+}
+//@ tile_diag_add
+namespace wp {
+template <class A, class D, class Out> WP_INLINE Out& tile_diag_add(const A& a, const D& d, Out& out) {
+    constexpr int n = A::Shape::dim(0);
+    out.assign(a);
+    auto diagonal = tile_stage(d);
+    tile_each<n>([&](int i) { out.at(i, i) = add(out.at(i, i), diagonal[i]); });
+    tile_arena::wait();
+    return out;
 }
 }
 //@ tile_cholesky
@@ -116,7 +150,7 @@ template <class F, class L, class X> WP_INLINE void tile_upper_solve_inplace(F, 
 }
 //@ tile_lower_solve
 namespace wp {
-template <class F, class L, class Y, class X> WP_INLINE X& tile_lower_solve(F f, const L& l, const Y& y, X& x) {
+template <class F, class L, class Y, class X> WP_INLINE X& tile_lower_solve(F, F, const L& l, const Y& y, X& x) {
     x.assign(y);
     tile_substitute<false, L::Shape::dim(0)>(tile_column_count<typename X::Shape>(), [&](int i, int j) { return l.at(i, j); }, [&](int i, int c) -> auto& { return tile_cell(x, i, c); });
     return x;
@@ -124,7 +158,7 @@ template <class F, class L, class Y, class X> WP_INLINE X& tile_lower_solve(F f,
 }
 //@ tile_upper_solve
 namespace wp {
-template <class F, class L, class Y, class X> WP_INLINE X& tile_upper_solve(F f, const L& l, const Y& y, X& x) {
+template <class F, class L, class Y, class X> WP_INLINE X& tile_upper_solve(F, const L& l, const Y& y, X& x) {
     x.assign(y);
     tile_substitute<true, L::Shape::dim(0)>(tile_column_count<typename X::Shape>(), [&](int i, int j) { return l.at(i, j); }, [&](int i, int c) -> auto& { return tile_cell(x, i, c); });
     return x;

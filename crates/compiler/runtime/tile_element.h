@@ -42,8 +42,9 @@ template <class F, class... A> WP_INLINE auto tile_map(F f, const A&... argument
     (tile_settle(arguments), ...);
     return tile_values<T, Shape>([&](int i) { return f(tile_argument(arguments, i)...); });
 }
-template <class F, class A, class B> WP_INLINE auto tile_binary_map(F f, const A& a, const B& b) { return tile_map(f, a, b); }
-template <class F, class A> WP_INLINE auto tile_unary_map(F f, const A& a) { return tile_map(f, a); }
+// Macros, because the function may be the name of overloads.
+#define tile_binary_map(f, a, b) tile_map([](const auto& x, const auto& y) { return f(x, y); }, a, b)
+#define tile_unary_map(f, a) tile_map([](const auto& x) { return f(x); }, a)
 }
 //@ adj_tile_map adj_tile_binary_map adj_tile_unary_map
 namespace wp {
@@ -86,13 +87,10 @@ WP_INLINE void adj_tile_map(F, const A& a, const B& b, const C& c, G g, A& adj_a
     });
     tile_arena::wait();
 }
-template <class F, class A, class B, class G, class R>
-WP_INLINE void adj_tile_binary_map(F f, const A& a, const B& b, G g, A& adj_a, B& adj_b, R& adj_ret) {
-    adj_tile_map(f, a, b, g, adj_a, adj_b, adj_ret);
-}
-template <class F, class A, class G, class R> WP_INLINE void adj_tile_unary_map(F f, const A& a, G g, A& adj_a, R& adj_ret) {
-    adj_tile_map(f, a, g, adj_a, adj_ret);
-}
+#define adj_tile_binary_map(f, a, b, adj_f, adj_a, adj_b, adj_ret)                                                      \
+    adj_tile_map(0, a, b, [](auto& x, auto& y, auto& adj_x, auto& adj_y, auto& g) { adj_f(x, y, adj_x, adj_y, g); }, adj_a, adj_b, adj_ret)
+#define adj_tile_unary_map(f, a, adj_f, adj_a, adj_ret) \
+    adj_tile_map(0, a, [](auto& x, auto& adj_x, auto& g) { adj_f(x, adj_x, g); }, adj_a, adj_ret)
 }
 //@ tile_add
 namespace wp {
@@ -192,6 +190,30 @@ namespace wp {
 template <class A, class R> WP_INLINE void adj_tile_neg(const A&, A& adj_a, R& adj_ret) {
     using T = typename R::Type;
     tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj_a, i, T(-adj_ret.own_grad(i))); });
+    tile_arena::wait();
+}
+}
+//@ tile_astype
+namespace wp {
+template <class Out, class Tile> WP_INLINE auto tile_astype(const Tile& tile) {
+    using T = typename Out::Type;
+    return tile_map([](const auto& x) { return T(x); }, tile);
+}
+}
+//@ adj_tile_astype
+namespace wp {
+template <class Tile, class R> WP_INLINE void adj_tile_astype(const Tile&, Tile& adj_tile, R& adj_ret) {
+    using T = typename Tile::Type;
+    tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj_tile, i, T(adj_ret.own_grad(i))); });
+    tile_arena::wait();
+}
+}
+//@ tile_axpy
+namespace wp {
+template <class S, class X, class Y> WP_INLINE void tile_axpy(const S& a, const X& x, Y& y) {
+    tile_settle(x);
+    tile_settle(y);
+    tile_each<Y::Shape::size>([&](int i) { y.own(i) = add(y.own(i), mul(a, x.own(i))); });
     tile_arena::wait();
 }
 }

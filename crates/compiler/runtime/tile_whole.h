@@ -14,6 +14,58 @@ namespace wp {
 // A view has the gradients of its tile.
 template <class... A> WP_INLINE void adj_tile_transpose(const A&...) {}
 }
+//@ tile_reshape
+namespace wp {
+template <class View, class T, class L, bool Owner> WP_INLINE View tile_reshape(tile_shared_t<T, L, Owner>& tile) { return View(tile.data, tile.grad); }
+}
+//@ adj_tile_reshape
+namespace wp {
+template <class... A> WP_INLINE void adj_tile_reshape(const A&...) {}
+}
+//@ tile_squeeze
+namespace wp {
+template <class View, class T, class L, bool Owner> WP_INLINE View tile_squeeze(tile_shared_t<T, L, Owner>& tile) { return View(tile.data, tile.grad); }
+}
+//@ adj_tile_squeeze
+namespace wp {
+template <class... A> WP_INLINE void adj_tile_squeeze(const A&...) {}
+}
+//@ tile_view
+namespace wp {
+template <class View, class T, class L, bool Owner, class... I> WP_INLINE View tile_view(tile_shared_t<T, L, Owner>& tile, I... first) {
+    const int offset = L::offset(tile_place{{int(first)...}});
+    return View(tile.data + offset, tile.grad ? tile.grad + offset : nullptr);
+}
+}
+//@ adj_tile_view
+namespace wp {
+template <class... A> WP_INLINE void adj_tile_view(const A&...) {}
+}
+//@ tile_broadcast
+namespace wp {
+// A view in which an axis of one element repeats. Its threads share elements, and so it has no adjoint here.
+template <int N, int S, class T, class L, bool Owner> WP_INLINE auto tile_broadcast(tile_shared_t<T, L, Owner>& tile) {
+    return tile_shared_t<T, tile_layout_strided_t<tile_shape_t<N>, tile_stride_t<S>>, false>(tile.data, tile.grad);
+}
+template <int N, int M, int S, int R, class T, class L, bool Owner> WP_INLINE auto tile_broadcast(tile_shared_t<T, L, Owner>& tile) {
+    return tile_shared_t<T, tile_layout_strided_t<tile_shape_t<N, M>, tile_stride_t<S, R>>, false>(tile.data, tile.grad);
+}
+}
+//@ tile_assign
+namespace wp {
+template <class T, class L, bool Owner, class Tile> WP_INLINE void tile_assign_at(tile_shared_t<T, L, Owner>& to, const Tile& tile, const tile_place& first) {
+    tile_arena::wait();
+    tile_each<Tile::Shape::size>([&](int i) {
+        tile_place place = tile_place_of<typename Tile::Shape>(i);
+        for (int axis = 0; axis < L::Shape::rank; ++axis) place.at[axis] += first.at[axis];
+        to.data[L::offset(place)] = tile.own(i);
+    });
+    tile_arena::wait();
+}
+template <class T, class L, bool Owner, class Tile, class... I> WP_INLINE void tile_assign(tile_shared_t<T, L, Owner>& to, const Tile& tile, I... first) {
+    tile_assign_at(to, tile, tile_place{{int(first)...}});
+}
+}
 //@ tile_sum
 namespace wp {
 // The sum of all elements, in thread 0: each thread's own first, then by halves of the block.

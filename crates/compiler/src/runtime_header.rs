@@ -41,6 +41,7 @@ const FILES: &[&str] = &[
     include_str!("../runtime/tile.h"),
     include_str!("../runtime/tile_element.h"),
     include_str!("../runtime/tile_whole.h"),
+    include_str!("../runtime/tile_reduce.h"),
     include_str!("../runtime/tile_algebra.h"),
     include_str!("../runtime/hash_grid.h"),
     include_str!("../runtime/mesh.h"),
