@@ -270,6 +270,9 @@ impl From<DeviceArgument> for ForeignArgument {
 /// Lines that a kernel printed, and what was found.
 type Ran = (Vec<String>, Option<String>);
 
+/// Where a kernel was loaded, by the GPU's index, and how it was compiled.
+type Loaded = (usize, Build);
+
 /// A compiled kernel.
 #[pyclass(frozen)]
 pub(crate) struct Program {
@@ -277,8 +280,8 @@ pub(crate) struct Program {
     module: Module,
     /// Its operations forward and backward, once they were needed.
     plans: Mutex<[Option<Arc<Plan>>; 2]>,
-    /// Where it has been loaded, by the GPU's index, and how it was compiled.
-    loaded: Mutex<Vec<((usize, Build), Arc<GpuKernel>)>>,
+    /// What has been loaded.
+    loaded: Mutex<Vec<(Loaded, Arc<GpuKernel>)>>,
     /// Where it has been compiled for Vulkan, by the device's index and by direction.
     on_vulkan: Mutex<BTreeMap<(usize, bool), (VulkanDevice, VulkanKernel)>>,
 }

@@ -286,10 +286,10 @@ struct WarpRun {
 
 impl Prepared for WarpRun {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let launch = ForeignLaunch::forward(&self.dim);
         // SAFETY: the module is the one the kernel was built from; every array lives as long as `self`
         // and has the shape and type that `check` compared. That the kernel stays inside is the user's
         // word, who wrote it, and what `verify` looks at.
-        let launch = ForeignLaunch::forward(&self.dim);
         let launched = unsafe {
             self.kernel
                 .launch(&self.stream, &self.module, launch, &self.arguments)
