@@ -266,6 +266,7 @@ template <class T, bool Checked, bool Aligned, int... N, class... I> WP_INLINE a
 namespace wp {
 template <class T, class Tile> WP_INLINE void tile_load_grad(const array_t<T>& a, const array_t<T>& adj_a, tile_place first, Tile& adj_tile) {
     const tile_window<typename Tile::Shape> window = {first};
+    tile_settle(adj_tile);
     tile_each<Tile::Shape::size>([&](int i) {
         int64 offset;
         if (!window.find(a, i, offset)) return;
@@ -313,6 +314,7 @@ WP_INLINE void tile_store(const array_t<T>& a, int x, int y, int z, const Tile& 
 namespace wp {
 template <class T, class Tile> WP_INLINE void tile_store_grad(const array_t<T>& a, const array_t<T>& adj_a, tile_place first, Tile& adj_tile) {
     const tile_window<typename Tile::Shape> window = {first};
+    tile_settle(adj_tile);
     tile_each<Tile::Shape::size>([&](int i) {
         int64 offset;
         if (!window.find(a, i, offset)) return;
@@ -358,6 +360,7 @@ namespace wp {
 // What is added has the array's gradient, and leaves it there.
 template <class T, class Tile> WP_INLINE void tile_added_grad(const array_t<T>& a, const array_t<T>& adj_a, tile_place first, Tile& adj_tile) {
     const tile_window<typename Tile::Shape> window = {first};
+    tile_settle(adj_tile);
     tile_each<Tile::Shape::size>([&](int i) {
         int64 offset;
         if (!window.find(a, i, offset)) return;

@@ -39,6 +39,7 @@ template <class A, class B, class C, class S> WP_INLINE void tile_product_grad(c
     auto right = tile_stage(b);
     constexpr int rows = A::Shape::dim(0), terms = A::Shape::dim(1), columns = B::Shape::dim(1);
     tile_scratch<T> given(C::Shape::size);
+    tile_settle(adj_c);
     tile_each<C::Shape::size>([&](int i) { given[i] = adj_c.own_grad(i); });
     tile_arena::wait();
     tile_each<A::Shape::size>([&](int i) {

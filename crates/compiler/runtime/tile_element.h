@@ -46,46 +46,61 @@ template <class F, class... A> WP_INLINE auto tile_map(F f, const A&... argument
 #define tile_binary_map(f, a, b) tile_map([](const auto& x, const auto& y) { return f(x, y); }, a, b)
 #define tile_unary_map(f, a) tile_map([](const auto& x) { return f(x); }, a)
 }
+//@ tile_shares
+namespace wp {
+// Arguments may be views of one tile, in which other threads have the same elements: each gets its share in a turn
+// of its own. The forward function is not called.
+template <class A, class R, class F> WP_INLINE void tile_shares(A& adj, R& adj_ret, F share) {
+    tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj, i, share(i, adj_ret.own_grad(i))); });
+    tile_arena::wait();
+}
+}
 //@ adj_tile_map adj_tile_binary_map adj_tile_unary_map
 namespace wp {
 template <class T> struct tile_plain { using type = T; };
 template <class T> struct tile_plain<const T&> { using type = T; };
 template <class A> using tile_share = typename tile_plain<decltype(tile_argument(*static_cast<const A*>(nullptr), 0))>::type;
 template <class F, class A, class G, class R> WP_INLINE void adj_tile_map(F, const A& a, G g, A& adj_a, R& adj_ret) {
-    tile_each<R::Shape::size>([&](int i) {
-        tile_share<A> x{};
-        auto ret = adj_ret.own_grad(i);
-        tile_share<A> va = tile_argument(a, i);
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [&](int i, auto ret) {
+        tile_share<A> x{}, va = tile_argument(a, i);
         g(va, x, ret);
-        tile_argument_grad(adj_a, i, x);
+        return x;
     });
-    tile_arena::wait();
 }
 template <class F, class A, class B, class G, class R>
 WP_INLINE void adj_tile_map(F, const A& a, const B& b, G g, A& adj_a, B& adj_b, R& adj_ret) {
-    tile_each<R::Shape::size>([&](int i) {
-        tile_share<A> x{}, va = tile_argument(a, i);
-        tile_share<B> y{}, vb = tile_argument(b, i);
-        auto ret = adj_ret.own_grad(i);
+    const auto shares = [&](int i, auto ret, tile_share<A>& x, tile_share<B>& y) {
+        tile_share<A> va = tile_argument(a, i);
+        tile_share<B> vb = tile_argument(b, i);
+        x = {};
+        y = {};
         g(va, vb, x, y, ret);
-        tile_argument_grad(adj_a, i, x);
-        tile_argument_grad(adj_b, i, y);
-    });
-    tile_arena::wait();
+    };
+    tile_share<A> x;
+    tile_share<B> y;
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [&](int i, auto ret) { shares(i, ret, x, y); return x; });
+    tile_shares(adj_b, adj_ret, [&](int i, auto ret) { shares(i, ret, x, y); return y; });
 }
 template <class F, class A, class B, class C, class G, class R>
 WP_INLINE void adj_tile_map(F, const A& a, const B& b, const C& c, G g, A& adj_a, B& adj_b, C& adj_c, R& adj_ret) {
-    tile_each<R::Shape::size>([&](int i) {
-        tile_share<A> x{}, va = tile_argument(a, i);
-        tile_share<B> y{}, vb = tile_argument(b, i);
-        tile_share<C> z{}, vc = tile_argument(c, i);
-        auto ret = adj_ret.own_grad(i);
+    const auto shares = [&](int i, auto ret, tile_share<A>& x, tile_share<B>& y, tile_share<C>& z) {
+        tile_share<A> va = tile_argument(a, i);
+        tile_share<B> vb = tile_argument(b, i);
+        tile_share<C> vc = tile_argument(c, i);
+        x = {};
+        y = {};
+        z = {};
         g(va, vb, vc, x, y, z, ret);
-        tile_argument_grad(adj_a, i, x);
-        tile_argument_grad(adj_b, i, y);
-        tile_argument_grad(adj_c, i, z);
-    });
-    tile_arena::wait();
+    };
+    tile_share<A> x;
+    tile_share<B> y;
+    tile_share<C> z;
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [&](int i, auto ret) { shares(i, ret, x, y, z); return x; });
+    tile_shares(adj_b, adj_ret, [&](int i, auto ret) { shares(i, ret, x, y, z); return y; });
+    tile_shares(adj_c, adj_ret, [&](int i, auto ret) { shares(i, ret, x, y, z); return z; });
 }
 #define adj_tile_binary_map(f, a, b, adj_f, adj_a, adj_b, adj_ret)                                                      \
     adj_tile_map(0, a, b, [](auto& x, auto& y, auto& adj_x, auto& adj_y, auto& g) { adj_f(x, y, adj_x, adj_y, g); }, adj_a, adj_b, adj_ret)
@@ -101,11 +116,9 @@ template <class A, class B> WP_INLINE auto tile_add(const A& a, const B& b) {
 //@ adj_tile_add
 namespace wp {
 template <class A, class B, class R> WP_INLINE void adj_tile_add(const A&, const B&, A& adj_a, B& adj_b, R& adj_ret) {
-    tile_each<R::Shape::size>([&](int i) {
-        tile_argument_grad(adj_a, i, adj_ret.own_grad(i));
-        tile_argument_grad(adj_b, i, adj_ret.own_grad(i));
-    });
-    tile_arena::wait();
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [](int, const auto& g) { return g; });
+    tile_shares(adj_b, adj_ret, [](int, const auto& g) { return g; });
 }
 }
 //@ tile_sub
@@ -118,11 +131,9 @@ template <class A, class B> WP_INLINE auto tile_sub(const A& a, const B& b) {
 namespace wp {
 template <class A, class B, class R> WP_INLINE void adj_tile_sub(const A&, const B&, A& adj_a, B& adj_b, R& adj_ret) {
     using T = typename R::Type;
-    tile_each<R::Shape::size>([&](int i) {
-        tile_argument_grad(adj_a, i, adj_ret.own_grad(i));
-        tile_argument_grad(adj_b, i, T(-adj_ret.own_grad(i)));
-    });
-    tile_arena::wait();
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [](int, const auto& g) { return g; });
+    tile_shares(adj_b, adj_ret, [](int, const auto& g) { return T(-g); });
 }
 }
 //@ tile_mul
@@ -149,7 +160,12 @@ template <class A, class B> WP_INLINE void tile_add_inplace(A& a, const B& b) {
 //@ adj_tile_add_inplace
 namespace wp {
 template <class A, class B> WP_INLINE void adj_tile_add_inplace(const A&, const B&, A& adj_a, B& adj_b) {
-    tile_each<A::Shape::size>([&](int i) { tile_argument_grad(adj_b, i, adj_a.own_grad(i)); });
+    using T = typename A::Type;
+    tile_settle(adj_a);
+    // A copy first: one may be a view of the other.
+    const auto given = tile_values<T, typename A::Shape>([&](int i) { return adj_a.own_grad(i); });
+    tile_settle(adj_a);
+    tile_each<A::Shape::size>([&](int i) { tile_argument_grad(adj_b, i, given.own(i)); });
     tile_arena::wait();
 }
 }
@@ -189,8 +205,8 @@ template <class A> WP_INLINE auto tile_neg(const A& a) {
 namespace wp {
 template <class A, class R> WP_INLINE void adj_tile_neg(const A&, A& adj_a, R& adj_ret) {
     using T = typename R::Type;
-    tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj_a, i, T(-adj_ret.own_grad(i))); });
-    tile_arena::wait();
+    tile_settle(adj_ret);
+    tile_shares(adj_a, adj_ret, [](int, const auto& g) { return T(-g); });
 }
 }
 //@ tile_astype
@@ -204,8 +220,8 @@ template <class Out, class Tile> WP_INLINE auto tile_astype(const Tile& tile) {
 namespace wp {
 template <class Tile, class R> WP_INLINE void adj_tile_astype(const Tile&, Tile& adj_tile, R& adj_ret) {
     using T = typename Tile::Type;
-    tile_each<R::Shape::size>([&](int i) { tile_argument_grad(adj_tile, i, T(adj_ret.own_grad(i))); });
-    tile_arena::wait();
+    tile_settle(adj_ret);
+    tile_shares(adj_tile, adj_ret, [](int, const auto& g) { return T(g); });
 }
 }
 //@ tile_axpy

@@ -108,6 +108,8 @@ namespace wp {
 template <int Axis, class Tile, class R> WP_INLINE void adj_tile_sum_axis(const Tile&, Tile& adj_tile, R& adj_ret) {
     using Shape = typename Tile::Shape;
     tile_scratch<typename R::Type> given(R::Shape::size);
+    tile_settle(adj_ret);
+    tile_settle(adj_tile);
     tile_each<R::Shape::size>([&](int i) { given[i] = adj_ret.own_grad(i); });
     tile_arena::wait();
     tile_each<Shape::size>([&](int i) {
@@ -152,6 +154,7 @@ template <class Tile> WP_INLINE auto untile(const Tile& tile) {
 //@ adj_untile
 namespace wp {
 template <class Tile, class R> WP_INLINE void adj_untile(const Tile&, Tile& adj_tile, const R& adj_ret) {
+    tile_settle(adj_tile);
     if constexpr (Tile::Shape::rank == 1) {
         adj_tile.own_grad(tile_arena::thread()) += adj_ret;
     } else {

@@ -93,6 +93,7 @@ template <class Tile> WP_INLINE auto tile_sum(const Tile& tile) {
 namespace wp {
 template <class Tile, class R> WP_INLINE void adj_tile_sum(const Tile&, Tile& adj_tile, R& adj_ret) {
     tile_scratch<typename R::Type> shared(1);
+    tile_settle(adj_ret);
     if (tile_arena::thread() == 0) shared[0] = adj_ret.own_grad(0);
     tile_arena::wait();
     tile_each<Tile::Shape::size>([&](int i) { adj_tile.own_grad(i) += shared[0]; });

@@ -257,11 +257,10 @@ class PackedForGpu(Packed):
         shape, strides = list(argument.shape), list(argument.strides)
         self._storages += [one._storage for one in (argument, dual) if one is not None]
 
-        def make() -> Any:
-            values = argument._storage.address(argument._host)  # type: ignore[union-attr]
-            return values, shape, strides, 0 if dual is None else dual._storage.address(dual._host)
+        def address(one: array | None) -> int:
+            return 0 if one is None or one._storage is None else one._storage.address(one._host)
 
-        return make
+        return lambda: (address(argument), shape, strides, address(dual))
 
 
 def _is_array(argument: Any) -> bool:
