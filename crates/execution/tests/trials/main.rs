@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stderr, reason = "a trial reports what it counted")]
 
+mod flat_objects;
 mod metal;
 mod spirv;
 mod suite;
@@ -25,6 +26,7 @@ fn main() {
     drop(device);
     let trials = (spirv::trials().into_iter())
         .chain(metal::trials())
+        .chain(flat_objects::trials())
         .chain(vulkan::trials(missing))
         .chain(suite::trials(missing));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
