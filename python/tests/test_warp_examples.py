@@ -97,6 +97,9 @@ REFUSED = {
 RELATIVE = 1e-5
 # After 200 launches, 2.7e-5 was measured; where the difference arises was not traced.
 RELATIVE_OF = {"core/example_sph": 1e-4}
+# On a GPU, sums are added in the order in which threads arrive: on an H200 four runs of the first gave 0.9e-5 to 1.5e-5,
+# two of the second 0.7e-5 and 1.1e-5.
+RELATIVE_ON_GPU = {"optim/example_fluid_checkpoint": 5e-5, "optim/example_navier_stokes_perturbation": 5e-5}
 
 
 def examples():
@@ -280,6 +283,8 @@ def on_device(program, options):
         except AssertionError as error:
             return f"{shown} failed: {error} |", False
         within = RELATIVE_OF.get(program, RELATIVE)
+        if options.device != "cpu":
+            within = RELATIVE_ON_GPU.get(program, within)
         if all(distance <= within for _, distance in found.values()):
             return row(program, arguments, found), True
         return f"{row(program, arguments, found)} {worst(found)}", False
