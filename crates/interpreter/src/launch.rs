@@ -233,18 +233,12 @@ impl<'m> Interpreter<'m> {
     pub(super) fn fault_at(&self, at: usize) -> Finding {
         let program = &self.plan.program;
         let mut faults = Faults::default();
+        // A loop that is part of an instruction was cut: see `spirv::CUT`.
+        let (at, was_cut) = (at & !spirv::CUT, at & spirv::CUT != 0);
         let fault = match program.code.get(at) {
+            _ if was_cut => Fault::Endless,
             Some(Instruction::Binary { ty, .. }) if !ty.is_float() => Fault::ZeroDivisor,
-            Some(
-                Instruction::LoopNext { .. }
-                | Instruction::LoopExit
-                | Instruction::Binary { .. }
-                | Instruction::Atomic { .. }
-                | Instruction::CompareExchange { .. }
-                | Instruction::Noise { .. }
-                | Instruction::Poisson { .. }
-                | Instruction::Factor { .. },
-            ) => Fault::Endless,
+            Some(Instruction::LoopNext { .. }) => Fault::Endless,
             Some(Instruction::Expect { message, .. }) => Fault::Expectation(*message),
             Some(Instruction::CheckMarked { variable }) => Fault::Unassigned(*variable),
             Some(Instruction::Unary { .. }) => Fault::LargeAngle,

@@ -62,11 +62,13 @@ impl Layout {
         }
     }
 
-    fn answer(question: Question) -> Self {
+    /// Scalars one after the other, as a struct has them.
+    pub(super) fn sequence(scalars: &[Scalar]) -> Self {
         let mut layout = Self::default();
-        for scalar in question.outputs() {
+        for scalar in scalars {
             layout.append(&Self::run(*scalar, 1));
         }
+        layout.bytes = layout.bytes.next_multiple_of(layout.alignment.max(1));
         layout
     }
 
@@ -96,8 +98,10 @@ impl Layout {
                 layout.append(&Self::run(Scalar::I32, GRID_QUERY_LEAVES - 1));
                 layout
             }
-            Type::Query(Query::MeshPoint) => Self::answer(Question::MeshPoint { signed: true }),
-            Type::Query(Query::MeshRay) => Self::answer(Question::MeshRay),
+            Type::Query(Query::MeshPoint) => {
+                Self::sequence(Question::MeshPoint { signed: true }.outputs())
+            }
+            Type::Query(Query::MeshRay) => Self::sequence(Question::MeshRay.outputs()),
             // Never looked at: no kernel runs that asks a tree.
             // Nor one with stacks of a block or with arrays that are reached through indices.
             Type::Str | Type::Query(_) | Type::TileStack { .. } | Type::MappedArray { .. } => {

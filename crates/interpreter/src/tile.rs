@@ -4,7 +4,8 @@
 
 use super::instruction::Space;
 use super::lanes::Cell;
-use warpsmith_ir::types::Scalar;
+use super::layout::ARRAY_LEAVES;
+use warpsmith_ir::types::{Scalar, TypeId};
 
 /// A tile: where its cells say that it lies, and its shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub(super) struct Tile {
     pub(super) strides: Vec<isize>,
     /// The scalars of an element.
     pub(super) scalars: Vec<Scalar>,
+    /// What an element is.
+    pub(super) element: TypeId,
+    /// Whether the memory is its own; else it is a view of another tile's.
+    pub(super) owner: bool,
 }
 
 impl Tile {
@@ -126,6 +131,43 @@ pub(super) enum Solve {
 pub(super) struct TileCall {
     pub(super) kind: TileKind,
     pub(super) tiles: Vec<Tile>,
+    /// An array of the thread's own for what lies between, where the operation needs one on a device.
+    pub(super) room: Option<Cell>,
+}
+
+impl TileCall {
+    /// Shows the runs of cells that it reads, then those that it writes.
+    pub(super) fn cells(&self, mut shows: impl FnMut(Cell, usize, bool)) {
+        let mut read = |cell: Cell, count: usize| shows(cell, count, false);
+        let (written, sources) = match &self.kind {
+            TileKind::View(_) => self.tiles.split_at(1),
+            _ => self.tiles.split_at(0),
+        };
+        sources.iter().for_each(|tile| read(tile.cells, 2));
+        self.room.iter().for_each(|room| read(*room, 2));
+        match &self.kind {
+            TileKind::Load(array)
+            | TileKind::Store(array)
+            | TileKind::AtomicAdd(array)
+            | TileKind::AddGradient(array)
+            | TileKind::TakeGradient { array, .. } => {
+                read(array.cells, ARRAY_LEAVES);
+                array.offsets.iter().for_each(|cell| read(*cell, 1));
+                if let Some((indices, _)) = &array.indices {
+                    read(indices.cells, 2);
+                }
+            }
+            TileKind::View(cells) | TileKind::Copy(cells) | TileKind::TakeCopied(cells) => {
+                cells.iter().for_each(|cell| read(*cell, 1));
+            }
+            TileKind::Product { alpha, beta } | TileKind::ProductAdjoint { alpha, beta, .. } => {
+                read(alpha.1, 1);
+                read(beta.1, 1);
+            }
+            _ => {}
+        }
+        written.iter().for_each(|tile| shows(tile.cells, 2, true));
+    }
 }
 
 /// A tile and which of its memories is meant.
@@ -142,6 +184,8 @@ mod tests {
             shape: shape.to_vec(),
             strides: strides.to_vec(),
             scalars: vec![Scalar::F32],
+            element: TypeId::F32,
+            owner: true,
         };
         assert!(tile(&[2, 3], &[3, 1]).is_dense());
         assert_eq!(tile(&[2, 3], &[3, 1]).offsets(), [0, 1, 2, 3, 4, 5]);

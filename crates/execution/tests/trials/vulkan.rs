@@ -55,7 +55,77 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("wide remainders are exact", wide_remainders),
         trial("a fused multiply-add is rounded once", fused),
         trial("functions of the library agree", library_functions),
+        trial("slices and tiles agree", slices_and_tiles),
     ]
+}
+
+/// Bodies with slices that go backwards, and with whole tiles.
+const SLICES_AND_TILES: [&str; 9] = [
+    "def k(x: wp.array(dtype=int), y: wp.array(dtype=int)):
+    a = x[3:1:-1]
+    b = x[::-2]
+    c = x[:-3:-1]
+    y[0] = a.shape[0] + 10 * b.shape[0] + 100 * c.shape[0]
+    y[1] = a[1] + b[2] + c[0]
+",
+    "def k(x: wp.array(dtype=wp.mat33), y: wp.array(dtype=wp.mat33)):
+    i = wp.tid()
+    a = x[i]
+    y[i] = wp.untile(wp.tile(a, preserve_type=True))
+",
+    "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=5, offset=i * 5)
+    wp.tile_store(y, t + t, offset=i * 5)
+",
+    "def k(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    t = wp.tile_load(x, shape=(4, 3), offset=(2, 1))
+    v = wp.tile_view(wp.tile_transpose(t), offset=(1, 0), shape=(2, 4))
+    wp.tile_store(y, v)
+",
+    "def k(x: wp.array(dtype=float), z: wp.array(dtype=int), y: wp.array(dtype=float), w: wp.array(dtype=int)):
+    keys = wp.tile_load(x, shape=11)
+    values = wp.tile_load(z, shape=11)
+    wp.tile_sort(keys, values)
+    wp.tile_store(y, keys)
+    wp.tile_store(w, values)
+",
+    "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=4, offset=i)
+    wp.tile_atomic_add(y, t, offset=2)
+",
+    "def k(x: wp.array2d(dtype=float), z: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    a = wp.tile_load(x, shape=(4, 3))
+    b = wp.tile_load(z, shape=(3, 5))
+    c = wp.tile_zeros(shape=(4, 5), dtype=float)
+    wp.tile_matmul(a, b, c)
+    wp.tile_store(y, c)
+",
+    "def k(x: wp.array2d(dtype=wp.float64), z: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    a = wp.tile_load(x, shape=(4, 4))
+    s = wp.tile_matmul(wp.tile_transpose(a), a)
+    d = wp.tile_ones(shape=4, dtype=wp.float64)
+    l = wp.tile_cholesky(wp.tile_diag_add(s, d))
+    b = wp.tile_load(z, shape=4)
+    wp.tile_store(y, wp.tile_cholesky_solve(l, b))
+",
+    "def k(x: wp.array2d(dtype=wp.float64), z: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    l = wp.tile_cholesky(wp.tile_load(x, shape=(2, 2)))
+    wp.tile_store(y, wp.tile_lower_solve(l, wp.tile_load(z, shape=2)))
+",
+];
+
+fn slices_and_tiles(device: &VulkanDevice) -> Result<(), Failed> {
+    for body in SLICES_AND_TILES {
+        let module = compiled(body)?;
+        let parity = verify_on_vulkan(device, &module, 8, 7);
+        assert!(
+            matches!(parity, VulkanParity::Agrees { .. }),
+            "{body}{parity:?}"
+        );
+    }
+    Ok(())
 }
 
 /// Remainders of `float64`, of every exponent.
@@ -457,6 +527,11 @@ fn bits(device: &VulkanDevice) -> Result<(), Failed> {
         "x[i] / 0.0",
         "x[i] / (-0.0)",
         "wp.floordiv(x[i], 0.0)",
+        "0.0 / 0.0",
+        "0.0 / x[i]",
+        "0.0 * (x[i] * z[i])",
+        "(x[i] * 0.0) + 0.0",
+        "0.0 - 0.0 * x[i]",
         "(x[i] + z[i]) - x[i]",
         "x[i] * z[i] + x[i]",
         "wp.sqrt(wp.abs(x[i]))",

@@ -227,9 +227,13 @@ pub(super) fn cells(instruction: &Instruction, program: &Program, mut see: impl 
             let arrays = call.arrays.iter();
             arrays.for_each(|(cell, _)| run(*cell, ARRAY_LEAVES, Use::Read));
         }
-        // Never looked at: a program with such an instruction is interpreted.
-        Instruction::Tile { .. }
-        | Instruction::Mark { .. }
+        Instruction::Tile { entry } => {
+            let call = &program.tiles[entry as usize];
+            call.cells(|cell, count, writes| {
+                run(cell, count, if writes { Use::Write } else { Use::Read });
+            });
+        }
+        Instruction::Mark { .. }
         | Instruction::CheckMarked { .. }
         | Instruction::EndIf
         | Instruction::Loop

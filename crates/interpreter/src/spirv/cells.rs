@@ -135,7 +135,11 @@ impl Emitter<'_> {
         };
         let mut float = if current { row.float } else { 0 };
         if is_float {
-            float = self.w.value(Op::Bitcast, kind, &[raw]);
+            float = if self.w.known_constant(bits, 0) == Some(raw) {
+                self.w.constant(kind, 0)
+            } else {
+                self.w.value(Op::Bitcast, kind, &[raw])
+            };
         }
         let age = self.cells.age;
         let row = &mut self.cells.rows[usize::from(wide)][at];

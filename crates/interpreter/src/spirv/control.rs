@@ -280,11 +280,7 @@ impl Emitter<'_> {
         self.arrive(continued(number));
         let mut go = (!self.pending.is_empty()).then(|| self.waits(0));
         if counted || left_by_itself.is_some() {
-            let count = self.w.value(Op::Load, Kind::U32, &[self.iterations]);
-            let one = self.w.u32(1);
-            let count = self.w.value(Op::IAdd, Kind::U32, &[count, one]);
-            let operands = [self.iterations, count];
-            self.w.act(Op::Store, &operands);
+            let count = self.count_iteration();
             let most = self.w.u32(MOST_ITERATIONS);
             let over = self.w.value(Op::UGreaterThan, Kind::Bool, &[count, most]);
             self.fault(over);
@@ -304,6 +300,15 @@ impl Emitter<'_> {
         self.w.label(next);
         self.w.act(Op::Branch, &[head]);
         Ok(())
+    }
+
+    fn count_iteration(&mut self) -> Id {
+        let count = self.w.value(Op::Load, Kind::U32, &[self.iterations]);
+        let one = self.w.u32(1);
+        let count = self.w.value(Op::IAdd, Kind::U32, &[count, one]);
+        let operands = [self.iterations, count];
+        self.w.act(Op::Store, &operands);
+        count
     }
 
     /// Notes that a loop is left by itself unless it goes on: a number that changes with each iteration.
@@ -326,7 +331,7 @@ impl Emitter<'_> {
         let expected = self.w.value(Op::IAdd, Kind::U32, &[count, one]);
         let noted = self.w.value(Op::Load, Kind::U32, &[variable]);
         let cut = self.w.value(Op::INotEqual, Kind::Bool, &[noted, expected]);
-        self.fault(cut);
+        self.fault_by_cut(cut);
     }
 
     /// A loop in which no cell is read or written: `test` says whether there is a further iteration.
@@ -347,6 +352,10 @@ impl Emitter<'_> {
         self.w.act(Op::BranchConditional, &[more, inside, merge]);
         self.w.label(inside);
         body(self);
+        if left_by_itself.is_some() {
+            // Else a compiler knows what the loop noted when it was left.
+            self.count_iteration();
+        }
         self.w.act(Op::Branch, &[next]);
         self.w.label(next);
         self.w.act(Op::Branch, &[head]);

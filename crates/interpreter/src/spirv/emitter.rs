@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::SpirvTarget;
 use super::cells::Cells;
 use super::control::Open;
 use super::opcode::{Op, built_in, storage};
 use super::writer::{Id, Kind, WORKGROUP, Writer};
+use super::{CUT, SpirvTarget};
 use crate::instruction::Instruction;
 use crate::lanes::{Cell, is_wide};
 use crate::layout::Layout;
@@ -57,6 +57,8 @@ pub(super) struct Emitter<'p> {
     pub(super) block: Id,
     pub(super) thread: Id,
     dims: [Id; 4],
+    /// The block's word of zero, which no compiler knows; 0 while it was not loaded.
+    zero_word: Id,
     /// The first slot of each parameter in the block.
     first_slots: Vec<u32>,
     /// The words of the block that were loaded in front of all other code, by slot; 0 where not.
@@ -139,6 +141,7 @@ impl<'p> Emitter<'p> {
             block: 0,
             thread: 0,
             dims: [0; 4],
+            zero_word: 0,
             first_slots,
             slot_values: vec![0; slots.len()],
             bases: vec![[0; 2]; program.parameters.len()],
@@ -309,6 +312,16 @@ impl<'p> Emitter<'p> {
         self.dims[axis]
     }
 
+    /// A 64-bit zero that no compiler knows.
+    pub(super) fn unknown_zero(&mut self) -> Id {
+        if self.zero_word == 0 {
+            let in_front = self.w.code_in_front();
+            self.zero_word = self.word(ZERO_WORD);
+            self.w.code_goes_on(in_front);
+        }
+        self.zero_word
+    }
+
     /// A value's bits.
     pub(super) fn bits(&mut self, kind: Kind, value: Id) -> Id {
         match kind {
@@ -338,15 +351,21 @@ impl<'p> Emitter<'p> {
     /// Notes a fault of this instruction where `bad` holds, unless the thread has one already.
     pub(super) fn fault(&mut self, bad: Id) {
         let variable = self.faulted;
-        self.note(variable, bad);
+        self.note(variable, bad, self.at);
     }
 
-    fn note(&mut self, variable: Id, bad: Id) {
+    /// As [`Emitter::fault`], of a loop that the driver left before its end.
+    pub(super) fn fault_by_cut(&mut self, bad: Id) {
+        let variable = self.faulted;
+        self.note(variable, bad, self.at | CUT);
+    }
+
+    fn note(&mut self, variable: Id, bad: Id, place: usize) {
         let old = self.w.value(Op::Load, Kind::U32, &[variable]);
         let zero = self.w.u32(0);
         let first = self.w.value(Op::IEqual, Kind::Bool, &[old, zero]);
         let is_new = self.w.value(Op::LogicalAnd, Kind::Bool, &[first, bad]);
-        let place = self.w.u32(self.at as u32 + 1);
+        let place = self.w.u32(place as u32 + 1);
         let new = self.select(Kind::U32, is_new, place, old);
         self.w.act(Op::Store, &[variable, new]);
     }
@@ -377,7 +396,7 @@ impl<'p> Emitter<'p> {
         let truth = self.truth(cond);
         let failed = self.w.value(Op::LogicalNot, Kind::Bool, &[truth]);
         let variable = if stops { self.faulted } else { self.noted };
-        self.note(variable, failed);
+        self.note(variable, failed, self.at);
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Emitted {
@@ -389,11 +408,11 @@ impl<'p> Emitter<'p> {
             return Ok(());
         }
         let what = match instruction {
+            Instruction::Tile { entry } => return self.tile(*entry),
             Instruction::Print { .. } if self.target.silent => return Ok(()),
             Instruction::Print { .. } => "printing",
             Instruction::Ask { .. } => "hash grids, meshes and volumes",
             Instruction::Dense { .. } => "matrices in arrays (`dense_gemm` and its like)",
-            Instruction::Tile { .. } => "tiles",
             _ => "this operation",
         };
         self.refuse(what)

@@ -212,71 +212,62 @@ impl Emitter<'_> {
         }
     }
 
+    /// In 32 bits, which is enough: Mesa's compiler gets the signs of 64-bit constants wrong.
     fn view_slice(&mut self, array: Cell, axis: usize, slice: Cell) {
-        let long = |emitter: &mut Self, cell: Cell| {
-            let word = emitter.read(cell, Kind::U32);
-            (emitter.w).value(Op::SConvert, Kind::U64, &[word])
-        };
-        let [start, stop, step] = [0, 1, 2].map(|n| long(self, slice.at(n)));
-        let size = long(self, array.at(ARRAY_SHAPE + axis));
-        let (zero, one, minus) = (self.w.u64(0), self.w.u64(1), self.w.u64(u64::MAX));
+        const W: Kind = Kind::U32;
+        let [start, stop, step] = [0, 1, 2].map(|n| self.read(slice.at(n), W));
+        let size = self.read(array.at(ARRAY_SHAPE + axis), W);
+        let (zero, one, minus) = (self.w.u32(0), self.w.u32(1), self.w.u32(u32::MAX));
         let back = self.w.value(Op::SLessThan, Kind::Bool, &[step, zero]);
-        let last = self.w.value(Op::ISub, Kind::U64, &[size, one]);
-        let low = self.select(Kind::U64, back, minus, zero);
-        let high = self.select(Kind::U64, back, last, size);
-        let full = self.w.value(Op::SNegate, Kind::U64, &[size]);
-        let least = {
-            let less = self.w.value(Op::SLessThan, Kind::Bool, &[low, high]);
-            self.select(Kind::U64, less, low, high)
-        };
-        let bound = |emitter: &mut Self, bound: Id| {
-            let below = (emitter.w).value(Op::SLessThan, Kind::Bool, &[bound, full]);
-            let negative = (emitter.w).value(Op::SLessThan, Kind::Bool, &[bound, zero]);
-            let from_end = (emitter.w).value(Op::IAdd, Kind::U64, &[bound, size]);
-            let value = emitter.select(Kind::U64, negative, from_end, bound);
-            let value = emitter.select(Kind::U64, below, low, value);
-            let under = (emitter.w).value(Op::SLessThan, Kind::Bool, &[value, least]);
-            let value = emitter.select(Kind::U64, under, least, value);
-            let over = (emitter.w).value(Op::SGreaterThan, Kind::Bool, &[value, high]);
-            emitter.select(Kind::U64, over, high, value)
+        let last = self.w.value(Op::ISub, W, &[size, one]);
+        // The ends, in the direction of the step: what the source leaves out, and what bounds are kept to.
+        let low = self.select(W, back, minus, zero);
+        let high = self.select(W, back, last, size);
+        let full = self.w.value(Op::SNegate, W, &[size]);
+        let bound = |e: &mut Self, bound: Id| {
+            let below = e.w.value(Op::SLessThan, Kind::Bool, &[bound, full]);
+            let negative = e.w.value(Op::SLessThan, Kind::Bool, &[bound, zero]);
+            let from_end = e.w.value(Op::IAdd, W, &[bound, size]);
+            let value = e.select(W, negative, from_end, bound);
+            let value = e.select(W, below, low, value);
+            let over = e.w.value(Op::SGreaterThan, Kind::Bool, &[value, high]);
+            e.select(W, over, high, value)
         };
         let (first, end) = (bound(self, start), bound(self, stop));
-        // What the source leaves out are the ends, in the direction of the step.
         let [no_start, no_stop] = [(start, i32::MAX), (stop, i32::MIN)].map(|(bound, absent)| {
-            let absent = self.w.u64(i64::from(absent).cast_unsigned());
+            let absent = self.w.u32(absent.cast_unsigned());
             self.w.value(Op::IEqual, Kind::Bool, &[bound, absent])
         });
-        let from = self.select(Kind::U64, back, last, zero);
-        let first = self.select(Kind::U64, no_start, from, first);
-        let to = self.select(Kind::U64, back, minus, size);
-        let end = self.select(Kind::U64, no_stop, to, end);
-        let forward = self.w.value(Op::ISub, Kind::U64, &[end, first]);
-        let backward = self.w.value(Op::ISub, Kind::U64, &[first, end]);
-        let span = self.select(Kind::U64, back, backward, forward);
-        let opposite = self.w.value(Op::SNegate, Kind::U64, &[step]);
-        let pace = self.select(Kind::U64, back, opposite, step);
+        let from = self.select(W, back, last, zero);
+        let first = self.select(W, no_start, from, first);
+        let to = self.select(W, back, minus, size);
+        let end = self.select(W, no_stop, to, end);
+        let forward = self.w.value(Op::ISub, W, &[end, first]);
+        let backward = self.w.value(Op::ISub, W, &[first, end]);
+        let span = self.select(W, back, backward, forward);
+        let opposite = self.w.value(Op::SNegate, W, &[step]);
+        let pace = self.select(W, back, opposite, step);
         let still = self.w.value(Op::IEqual, Kind::Bool, &[step, zero]);
-        let divisor = self.select(Kind::U64, still, one, pace);
+        let divisor = self.select(W, still, one, pace);
         let some = self.w.value(Op::SGreaterThan, Kind::Bool, &[span, zero]);
         let moves = self.w.value(Op::LogicalNot, Kind::Bool, &[still]);
         let some = self.w.value(Op::LogicalAnd, Kind::Bool, &[some, moves]);
-        let sum = self.w.value(Op::IAdd, Kind::U64, &[span, divisor]);
-        let sum = self.w.value(Op::ISub, Kind::U64, &[sum, one]);
-        let sum = self.select(Kind::U64, some, sum, zero);
-        let length = self.w.value(Op::UDiv, Kind::U64, &[sum, divisor]);
-        let stride = long(self, array.at(ARRAY_STRIDES + axis));
-        let base = long(self, array.at(1));
-        let way = self.w.value(Op::IMul, Kind::U64, &[first, stride]);
-        let base = self.w.value(Op::IAdd, Kind::U64, &[base, way]);
-        let stride = self.w.value(Op::IMul, Kind::U64, &[stride, step]);
+        let before = self.w.value(Op::ISub, W, &[span, one]);
+        let before = self.w.value(Op::UDiv, W, &[before, divisor]);
+        let length = self.w.value(Op::IAdd, W, &[before, one]);
+        let length = self.select(W, some, length, zero);
+        let stride = self.read(array.at(ARRAY_STRIDES + axis), W);
+        let base = self.read(array.at(1), W);
+        let way = self.w.value(Op::IMul, W, &[first, stride]);
+        let base = self.w.value(Op::IAdd, W, &[base, way]);
+        let stride = self.w.value(Op::IMul, W, &[stride, step]);
         let results = [
             (1, base),
             (ARRAY_SHAPE + axis, length),
             (ARRAY_STRIDES + axis, stride),
         ];
         for (n, value) in results {
-            let word = self.w.value(Op::UConvert, Kind::U32, &[value]);
-            self.write(array.at(n), Kind::U32, word);
+            self.write(array.at(n), W, value);
         }
     }
 
@@ -319,7 +310,7 @@ impl Emitter<'_> {
         Place { address, allowed }
     }
 
-    fn load_scalar(&mut self, ty: Scalar, place: &Place) -> Id {
+    pub(super) fn load_scalar(&mut self, ty: Scalar, place: &Place) -> Id {
         let address = self.address_or_zeros(place);
         let raw = self.load_at(stored(ty), address);
         self.stored_value(ty, raw)
@@ -356,7 +347,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn as_stored(&mut self, ty: Scalar, value: Id) -> Id {
+    pub(super) fn as_stored(&mut self, ty: Scalar, value: Id) -> Id {
         let word = match ty {
             Scalar::F16 => self.half_bits(value),
             Scalar::BF16 => self.bfloat_bits(value),

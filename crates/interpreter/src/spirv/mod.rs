@@ -25,6 +25,7 @@ mod reinterpret;
 mod scalar;
 mod search;
 mod side_by_side;
+mod tile;
 mod writer;
 
 pub use launch_block::{BufferAddresses, LaunchBlock};
@@ -39,6 +40,9 @@ use warpsmith_ir::Module;
 
 /// Longer programs are refused: drivers take minutes for them.
 const LONGEST_PROGRAM: usize = 100_000;
+
+/// Set in the place of a fault where a driver left a loop that had not ended.
+pub(crate) const CUT: usize = 1 << 31;
 
 /// How a device's floats of one width can be made to behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! others: quotients and roots are therefore made in `float64` and rounded once more, which gives the
 //! nearest `float32` (53 bits are more than twice 24 and two).
 
-use super::emitter::{Emitted, Emitter, ZERO_WORD, kind};
+use super::emitter::{Emitted, Emitter, kind};
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
 use crate::instruction::{Binary, Class, Instruction, Unary};
@@ -429,28 +429,37 @@ impl Emitter<'_> {
 
     /// A divisor. A zero that the driver knows of would let it leave the quotient undefined.
     fn divisor(&mut self, cell: Cell, ty: Scalar) -> Id {
-        let k = kind(ty);
-        let (ints, magnitude, _) = Self::float_bits(k);
-        let Some(bits) = (self.cells.constant(cell)).filter(|bits| bits & magnitude == 0) else {
-            return self.get(cell, ty);
-        };
-        let zero = self.word(ZERO_WORD);
-        let zero = match k {
-            Kind::F64 => zero,
-            _ => self.w.value(Op::UConvert, ints, &[zero]),
-        };
-        let sign = self.w.constant(ints, bits);
-        let bits = self.w.value(Op::BitwiseOr, ints, &[zero, sign]);
-        self.w.value(Op::Bitcast, k, &[bits])
+        let value = self.get(cell, ty);
+        self.hidden_zero(kind(ty), value)
     }
 
     pub(super) fn quotient(&mut self, k: Kind, a: Id, b: Id) -> Id {
+        let a = self.hidden_zero(k, a);
         if k == Kind::F64 || self.target.no_float64 {
             return self.w.value(Op::FDiv, k, &[a, b]);
         }
         let (a, b) = (self.widened(a), self.widened(b));
         let quotient = self.w.value(Op::FDiv, Kind::F64, &[a, b]);
         self.narrowed(quotient)
+    }
+
+    /// A number; zero as one that no compiler knows, because Mesa's takes 0 × x and 0 / x for 0, x + 0 for x
+    /// and 0 − x for −x, whatever x is.
+    fn hidden_zero(&mut self, k: Kind, number: Id) -> Id {
+        let (whole, magnitude, _) = Self::float_bits(k);
+        let Some(bits) = [0, magnitude + 1]
+            .into_iter()
+            .find(|bits| self.w.known_constant(k, *bits) == Some(number))
+        else {
+            return number;
+        };
+        let mut zero = self.unknown_zero();
+        if whole == Kind::U32 {
+            zero = self.w.value(Op::UConvert, whole, &[zero]);
+        }
+        let sign = self.w.constant(whole, bits);
+        let hidden = self.w.value(Op::BitwiseOr, whole, &[zero, sign]);
+        self.w.value(Op::Bitcast, k, &[hidden])
     }
 
     /// The smaller or larger float, as `minss` chooses it; a number rather than NaN.
@@ -477,9 +486,18 @@ impl Emitter<'_> {
             }
         }
         Ok(match op {
-            Binary::Add => self.w.value(Op::FAdd, k, &[a, b]),
-            Binary::Sub => self.w.value(Op::FSub, k, &[a, b]),
-            Binary::Mul => self.w.value(Op::FMul, k, &[a, b]),
+            Binary::Add => {
+                let (a, b) = (self.hidden_zero(k, a), self.hidden_zero(k, b));
+                self.w.value(Op::FAdd, k, &[a, b])
+            }
+            Binary::Sub => {
+                let a = self.hidden_zero(k, a);
+                self.w.value(Op::FSub, k, &[a, b])
+            }
+            Binary::Mul => {
+                let (a, b) = (self.hidden_zero(k, a), self.hidden_zero(k, b));
+                self.w.value(Op::FMul, k, &[a, b])
+            }
             Binary::Div => self.quotient(k, a, b),
             Binary::FloorDiv => {
                 let quotient = self.quotient(k, a, b);
@@ -512,7 +530,7 @@ impl Emitter<'_> {
         self.narrowed(value)
     }
 
-    fn unary(&mut self, op: Unary, ty: Scalar, a: Id) -> Emitted<Id> {
+    pub(super) fn unary(&mut self, op: Unary, ty: Scalar, a: Id) -> Emitted<Id> {
         if !ty.is_float() {
             return self.integer_unary(op, ty, a);
         }

@@ -247,6 +247,11 @@ impl Writer {
         id
     }
 
+    /// The constant of the type with these bits, where the module has it.
+    pub(super) fn known_constant(&self, kind: Kind, bits: u64) -> Option<Id> {
+        self.constants.get(&(kind, bits)).copied()
+    }
+
     pub(super) fn u32(&mut self, value: u32) -> Id {
         self.constant(Kind::U32, u64::from(value))
     }

@@ -5,7 +5,7 @@ use crate::instruction::{Binary, BufferAt, Instruction, Location, Space, Update}
 use crate::lanes::Cell;
 use crate::tile::Tile;
 use warpsmith_ir::Comparison;
-use warpsmith_ir::types::{Scalar, TypeId};
+use warpsmith_ir::types::Scalar;
 
 impl Builder<'_> {
     /// Lays out `body` for each number from `first` up to `end`, which it is given in a cell.
@@ -63,7 +63,7 @@ impl Builder<'_> {
             column: 0,
             offset: None,
             space: Space::Value,
-            element_type: TypeId::I32,
+            element_type: tile.element,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::tile::Tile;
 use warpsmith_ir::VarId;
-use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Scalar, Type};
 
 /// What an update of one element does.
 fn update_of(name: &str) -> Option<Binary> {
@@ -56,7 +56,7 @@ impl<'m> Builder<'m> {
             column: 0,
             offset: None,
             space: Space::Value,
-            element_type: TypeId::I32,
+            element_type: tile.element,
         };
         let mut scalars = tile.scalars.clone();
         let inner = &indices[rank.min(indices.len())..];

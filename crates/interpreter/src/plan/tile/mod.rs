@@ -15,11 +15,12 @@ use super::frame::Frame;
 use super::program::OwnArray;
 use super::statement::{Arg, Statement};
 use crate::instruction::Instruction;
-use crate::layout::Layout;
+use crate::lanes::Cell;
+use crate::layout::{ARRAY_LEAVES, Layout};
 use crate::tile::{Tile, TileCall, TileKind};
 
 use warpsmith_ir::VarId;
-use warpsmith_ir::types::{CPU_BLOCK, Extent, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, Extent, Scalar, TypeId};
 
 pub(super) use map::{Application, Mapped};
 
@@ -37,6 +38,8 @@ impl<'m> Builder<'m> {
             shape: tile.shape.iter().map(|e| number(e) as usize).collect(),
             strides: tile.strides.iter().map(|e| number(e) as isize).collect(),
             scalars: scalars.leaves.iter().map(|leaf| leaf.scalar).collect(),
+            element: tile.element,
+            owner: tile.owner,
         })
     }
 
@@ -74,9 +77,39 @@ impl<'m> Builder<'m> {
     }
 
     fn tile_call(&mut self, kind: TileKind, tiles: Vec<Tile>) {
+        let room = self.room_for(&kind, &tiles);
         let entry = self.tiles.len() as u32;
-        self.tiles.push(TileCall { kind, tiles });
+        self.tiles.push(TileCall { kind, tiles, room });
         self.emit(Instruction::Tile { entry });
+    }
+
+    /// Memory of the thread's own for what an operation keeps while it works.
+    fn room_for(&mut self, kind: &TileKind, tiles: &[Tile]) -> Option<Cell> {
+        let (scalars, count) = match (kind, tiles) {
+            // Whole elements, and whether each is one: a network sorts as many as a power of two.
+            (TileKind::Sort, [keys, values]) => {
+                let mut scalars = keys.scalars.clone();
+                scalars.extend(&values.scalars);
+                scalars.push(Scalar::I32);
+                (scalars, keys.count().next_power_of_two())
+            }
+            // A part of a tile may be copied to another that lies over it.
+            (TileKind::Copy(_), [to, from]) if !(to.owner && from.owner) => {
+                (from.scalars.clone(), from.count())
+            }
+            (TileKind::CholeskyAdjoint { .. }, [a, _]) => (vec![Scalar::F64], a.count()),
+            (TileKind::LowerSolveAdjoint, [_, y, _]) => (vec![Scalar::F64], y.count()),
+            _ => return None,
+        };
+        let array = self.cells_for(ARRAY_LEAVES);
+        let entry = self.own_arrays.len() as u32;
+        self.own_arrays.push(OwnArray {
+            layout: Layout::sequence(&scalars),
+            rank: 1,
+            dims: [count as u32, 0, 0, 0],
+        });
+        self.emit(Instruction::Allocate { entry, array });
+        Some(array)
     }
 
     /// Zeroes a tile's gradients.
