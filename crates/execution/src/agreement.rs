@@ -119,7 +119,11 @@ fn compare(
     moved: &[&Argument],
 ) -> Option<Difference> {
     match (actual, expected, module.types.get(ty)) {
-        (Argument::Array(actual), Argument::Array(expected), Type::Array { element, .. }) => {
+        (
+            Argument::Array(actual),
+            Argument::Array(expected),
+            Type::Array { element, .. } | Type::MappedArray { element, .. },
+        ) => {
             let ty = parameter_type(module, element).ok()?;
             let mut places = Vec::new();
             scalars(&ty, 0, &mut places);
@@ -159,6 +163,18 @@ fn compare(
                 actual,
                 expected,
             })
+        }
+        // Kernels write to the array, not to the lists of indices behind it.
+        (Argument::Struct(actual), Argument::Struct(expected), Type::MappedArray { .. }) => {
+            let moved: Vec<&Argument> = moved
+                .iter()
+                .filter_map(|argument| match argument {
+                    Argument::Struct(values) => values.first(),
+                    _ => None,
+                })
+                .collect();
+            let (actual, expected) = (actual.first()?, expected.first()?);
+            compare(module, closeness, ty, name, actual, expected, &moved)
         }
         (Argument::Struct(actual), Argument::Struct(expected), Type::Struct(id)) => {
             let fields = &module.types.struct_def(id).fields;

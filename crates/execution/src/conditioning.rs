@@ -35,7 +35,10 @@ pub(crate) fn moved(module: &Module, given: &[Argument], seed: u64) -> Vec<Argum
 
 fn move_argument(module: &Module, ty: TypeId, argument: &mut Argument, seed: u64) {
     match (argument, module.types.get(ty)) {
-        (Argument::Array(array), Type::Array { element, .. }) => {
+        (
+            Argument::Array(array),
+            Type::Array { element, .. } | Type::MappedArray { element, .. },
+        ) => {
             let Ok(ty) = parameter_type(module, element) else {
                 return;
             };
@@ -44,6 +47,11 @@ fn move_argument(module: &Module, ty: TypeId, argument: &mut Argument, seed: u64
             move_elements(&places, ty.bytes(), &mut array.data, seed);
             if let Some(gradient) = &mut array.gradient {
                 move_elements(&places, ty.bytes(), gradient, !seed);
+            }
+        }
+        (Argument::Struct(values), Type::MappedArray { .. }) => {
+            if let Some(array) = values.first_mut() {
+                move_argument(module, ty, array, seed);
             }
         }
         (Argument::Struct(values), Type::Struct(id)) => {

@@ -10,6 +10,7 @@ use warpsmith_interpreter::{Argument, Interpreter, random_arguments};
 use crate::agreement::{Difference, compare_conditioned};
 use crate::conditioning::{MOVES, moved};
 use crate::gpu_kernel::{Build, GpuKernel, RunError};
+use crate::parameter::parameter_type;
 
 /// Iterations that a block of interpreted threads may make: kernels that search until they find go on
 /// for ever on some random arguments.
@@ -129,6 +130,12 @@ fn check(
     size: usize,
     seed: u64,
 ) -> Result<KernelParity, RunError> {
+    // Arrays that are reached through lists or buckets have no form in memory that a launch here knows.
+    let mut parameters = module.kernel.parameters();
+    if let Some(what) = parameters.find_map(|(_, var)| parameter_type(module, var.ty).err()) {
+        let reason = format!("{what} is not launched on a GPU");
+        return Ok(KernelParity::NotExecutable { reason });
+    }
     let rank = rank(module);
     let many = threads_along(rank, size);
     let silent = true;

@@ -3,12 +3,12 @@
 use super::argument::{Argument, ArgumentError, ArrayArgument, Bytes};
 use super::lanes::{Cell, LANES};
 use super::launch::Interpreter;
-use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout};
+use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout, MAPPED_LISTS};
 use super::memory::Buffer;
 use super::object::Objects;
 use super::plan::number_bits;
-use warpsmith_ir::Number;
-use warpsmith_ir::types::{Scalar, Type, TypeId};
+use warpsmith_ir::types::{Mapping, Scalar, Type, TypeId};
+use warpsmith_ir::{Module, Number};
 
 /// An array as the lanes see it.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Bindings {
     /// What kernels reach through numbers.
     pub(super) objects: Objects,
     /// The arrays that were given, with their types.
-    pub(super) given: Vec<(BoundArray, TypeId)>,
+    pub(super) given: Vec<(BoundArray, Type)>,
 }
 
 impl Interpreter<'_> {
@@ -115,20 +115,28 @@ impl Interpreter<'_> {
         argument: &Argument,
         (values, gradients): (bool, bool),
     ) {
-        match (self.module.types.get(ty), argument) {
-            (Type::Array { element, .. }, Argument::Array(array)) => {
-                let layout = Layout::of(self.module, element);
-                bindings.buffers.push(if values {
-                    Buffer::from_bytes(&layout, &array.data)
-                } else {
-                    Buffer::default()
-                });
-                let gradient = array
-                    .gradient
-                    .as_ref()
-                    .filter(|_| gradients)
-                    .map(|bytes| Buffer::from_bytes(&layout, bytes));
-                bindings.gradients.push(gradient);
+        let mut take = |element: TypeId, array: &ArrayArgument| {
+            let layout = Layout::of(self.module, element);
+            bindings.buffers.push(if values {
+                Buffer::from_bytes(&layout, &array.data)
+            } else {
+                Buffer::default()
+            });
+            let gradient = array
+                .gradient
+                .as_ref()
+                .filter(|_| gradients)
+                .map(|bytes| Buffer::from_bytes(&layout, bytes));
+            bindings.gradients.push(gradient);
+        };
+        match (array_type(self.module, ty), argument) {
+            (Type::Array { element, .. }, Argument::Array(array)) => take(element, array),
+            (Type::MappedArray { element, .. }, Argument::Struct(values)) => {
+                for (n, value) in values.iter().enumerate() {
+                    if let Argument::Array(array) = value {
+                        take(if n == 0 { element } else { TypeId::I32 }, array);
+                    }
+                }
             }
             (Type::Struct(id), Argument::Struct(fields)) => {
                 let types = &self.module.types.struct_def(id).fields;
@@ -149,55 +157,59 @@ impl Interpreter<'_> {
         argument: &Argument<M>,
     ) -> Result<(), ArgumentError> {
         let module = self.module;
-        let mismatch = |found: String| {
+        let misfit = |found: String| {
             let expected = module.types.describe(ty, &module.names);
-            Err(ArgumentError::Mismatch {
+            ArgumentError::Mismatch {
                 parameter: name.to_owned(),
                 expected,
                 found,
-            })
+            }
         };
-        match (module.types.get(ty), argument) {
-            (Type::Array { element, rank }, Argument::Array(array)) => {
-                if array.shape.len() != usize::from(rank) {
-                    return mismatch(format!("an array of {} dimensions", array.shape.len()));
+        let mismatch = |found: String| Err(misfit(found));
+        let bound_of = |bindings: &mut Bindings, element, rank, argument: &Argument<M>| {
+            let bound = bindings.take_given(module, (element, rank), argument);
+            bound.map_err(misfit)
+        };
+        match (array_type(module, ty), argument) {
+            (Type::Array { element, rank }, Argument::Array(_) | Argument::Same(_)) => {
+                if let Argument::Array(array) = argument
+                    && array.gradient.is_some()
+                    && matches!(module.types.get(ty), Type::MappedArray { .. })
+                {
+                    return mismatch("an array with gradients".to_owned());
                 }
-                let layout = Layout::of(module, element);
-                if layout.holds_array {
-                    return mismatch(
-                        "an array of structs that hold arrays, which is not supported".to_owned(),
-                    );
-                }
-                let count = array
-                    .shape
-                    .iter()
-                    .try_fold(1_usize, |size, n| size.checked_mul(*n));
-                let bytes = count.and_then(|count| count.checked_mul(layout.bytes));
-                let fits = count.is_some_and(|count| count <= i32::MAX as usize);
-                let gradient_fits = array
-                    .gradient
-                    .as_ref()
-                    .is_none_or(|gradient| Some(gradient.size()) == bytes);
-                if bytes != Some(array.data.size()) || !fits || !gradient_fits {
-                    return mismatch(format!(
-                        "{} bytes for shape {:?} with elements of {} bytes",
-                        array.data.size(),
-                        array.shape,
-                        layout.bytes
-                    ));
-                }
-                let bound = bound_array(array, bindings.given.len());
-                bindings.given.push((bound, ty));
+                let bound = bound_of(bindings, element, rank, argument)?;
                 bindings.bind_array(first, bound);
             }
-            (Type::Array { .. }, Argument::Same(position)) => {
-                let Some((bound, other)) = bindings.given.get(*position).copied() else {
-                    return mismatch("the same as an array that was not given".to_owned());
+            (
+                Type::MappedArray {
+                    mapping,
+                    element,
+                    rank,
+                },
+                Argument::Struct(values),
+            ) => {
+                let lists = mapping.index_lists(rank);
+                let [data, indices @ ..] = values.as_slice() else {
+                    return mismatch("nothing".to_owned());
                 };
-                if other != ty {
-                    return mismatch("the same as an array of another type".to_owned());
+                if indices.len() != lists {
+                    return mismatch(format!("an array and {} lists of indices", indices.len()));
                 }
-                bindings.bind_array(first, bound);
+                if let Argument::Array(array) = data
+                    && array.gradient.is_some()
+                {
+                    return mismatch("an array with gradients".to_owned());
+                }
+                let bound = bound_of(bindings, element, rank, data)?;
+                let mut whole = bound;
+                bindings.bind_array(first.at(ARRAY_LEAVES), bound);
+                for (n, list) in indices.iter().enumerate() {
+                    let list = bound_of(bindings, TypeId::I32, 1, list)?;
+                    whole.shape[n] = list.shape[0];
+                    bindings.bind_array(first.at((MAPPED_LISTS + n) * ARRAY_LEAVES), list);
+                }
+                bindings.bind_array(first, whole);
             }
             (Type::Array { .. }, Argument::Absent) => {
                 bindings
@@ -278,7 +290,19 @@ impl Interpreter<'_> {
         argument: &mut Argument,
         changes_values: bool,
     ) {
-        match (self.module.types.get(ty), argument) {
+        match (array_type(self.module, ty), argument) {
+            // Nothing writes to the lists of indices, and the array has no gradients.
+            (Type::MappedArray { element, .. }, Argument::Struct(parts)) => {
+                for (n, part) in parts.iter_mut().enumerate() {
+                    if let Argument::Array(array) = part
+                        && let Some((values, _)) = buffers.next()
+                        && n == 0
+                    {
+                        let layout = Layout::of(self.module, element);
+                        values.write_to(&layout, &mut array.data);
+                    }
+                }
+            }
             (Type::Array { element, .. }, Argument::Array(array)) => {
                 let Some((values, gradients)) = buffers.next() else {
                     return;
@@ -302,6 +326,55 @@ impl Interpreter<'_> {
 }
 
 impl Bindings {
+    /// An array that was given here or before; what was found where it does not fit.
+    fn take_given<M: Bytes>(
+        &mut self,
+        module: &Module,
+        (element, rank): (TypeId, u8),
+        argument: &Argument<M>,
+    ) -> Result<BoundArray, String> {
+        let ty = Type::Array { element, rank };
+        let array = match argument {
+            Argument::Array(array) => array,
+            Argument::Same(position) => {
+                let Some((bound, other)) = self.given.get(*position).copied() else {
+                    return Err("the same as an array that was not given".to_owned());
+                };
+                if other != ty {
+                    return Err("the same as an array of another type".to_owned());
+                }
+                return Ok(bound);
+            }
+            _ => return Err("no array".to_owned()),
+        };
+        if array.shape.len() != usize::from(rank) {
+            return Err(format!("an array of {} dimensions", array.shape.len()));
+        }
+        let layout = Layout::of(module, element);
+        if layout.holds_array {
+            let found = "an array of structs that hold arrays, which is not supported";
+            return Err(found.to_owned());
+        }
+        let count = (array.shape.iter()).try_fold(1_usize, |size, n| size.checked_mul(*n));
+        let bytes = count.and_then(|count| count.checked_mul(layout.bytes));
+        let fits = count.is_some_and(|count| count <= i32::MAX as usize);
+        let gradient_fits = array
+            .gradient
+            .as_ref()
+            .is_none_or(|gradient| Some(gradient.size()) == bytes);
+        if bytes != Some(array.data.size()) || !fits || !gradient_fits {
+            return Err(format!(
+                "{} bytes for shape {:?} with elements of {} bytes",
+                array.data.size(),
+                array.shape,
+                layout.bytes
+            ));
+        }
+        let bound = bound_array(array, self.given.len());
+        self.given.push((bound, ty));
+        Ok(bound)
+    }
+
     /// The words of an array value.
     fn bind_array(&mut self, first: Cell, bound: BoundArray) {
         let mut leaves = [0_i32; ARRAY_LEAVES];
@@ -312,6 +385,18 @@ impl Bindings {
             let bits = u64::from(leaf.cast_unsigned());
             self.parameters.push((first.at(n), Scalar::I32, bits));
         }
+    }
+}
+
+/// A type as its arguments have it: the elements of a Fabric array are given one after the other.
+pub(super) fn array_type(module: &Module, ty: TypeId) -> Type {
+    match module.types.get(ty) {
+        Type::MappedArray {
+            mapping: Mapping::Fabric,
+            element,
+            rank,
+        } => Type::Array { element, rank },
+        ty => ty,
     }
 }
 
@@ -338,5 +423,70 @@ fn bound_array<M>(array: &ArrayArgument<M>, buffer: usize) -> BoundArray {
         buffer,
         shape,
         strides,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsmith_compiler::{Options, compile};
+
+    fn indices(list: &[i32]) -> Argument {
+        Argument::Array(ArrayArgument {
+            shape: vec![list.len()],
+            data: list.iter().flat_map(|n| n.to_le_bytes()).collect(),
+            gradient: None,
+        })
+    }
+
+    fn floats(values: &[f32]) -> Argument {
+        Argument::Array(ArrayArgument::from_f32(values))
+    }
+
+    const SOURCE: &str = "
+import warp as wp
+
+@wp.kernel
+def k(x: wp.indexedarray(dtype=float), f: wp.fabricarray(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] + f[i] * float(x.shape[0])
+    x[i] = -1.0
+";
+
+    #[test]
+    fn indexed_arrays_are_reached_through_their_lists() {
+        let module = compile(SOURCE, &Options::default()).expect("the kernel compiles");
+        let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
+        let data = floats(&[10.0, 20.0, 30.0, 40.0]);
+        let f = floats(&[0.5, 1.5]);
+        let mut arguments = [
+            Argument::Struct(vec![data.clone(), indices(&[3, 1])]),
+            f.clone(),
+            floats(&[0.0; 2]),
+        ];
+        let outcome = interpreter.run(&[2], &mut arguments).expect("it runs");
+        assert!(outcome.findings.is_empty());
+        assert_eq!(arguments[2], floats(&[41.0, 23.0]));
+        let after = vec![floats(&[10.0, -1.0, 30.0, -1.0]), indices(&[3, 1])];
+        assert_eq!(arguments[0], Argument::Struct(after));
+
+        // An index behind the list, and one in the list behind the array.
+        for (list, threads) in [([3, 1], 3), ([3, 4], 2)] {
+            let given = Argument::Struct(vec![data.clone(), indices(&list)]);
+            let mut arguments = [given, f.clone(), floats(&[0.0; 3])];
+            let outcome = interpreter
+                .run(&[threads], &mut arguments)
+                .expect("it runs");
+            assert_eq!(outcome.findings[0].code, "K101");
+        }
+        let mut plain = [data, f.clone(), floats(&[0.0; 2])];
+        assert!(interpreter.run(&[2], &mut plain).is_err());
+        let with_gradient = ArrayArgument::from_f32(&[1.0]).with_gradient_f32(&[0.0]);
+        let with_gradient = vec![Argument::Array(with_gradient), indices(&[0])];
+        let mut arguments = [Argument::Struct(with_gradient), f, floats(&[0.0; 2])];
+        let error = interpreter
+            .run(&[1], &mut arguments)
+            .expect_err("no gradients");
+        assert!(error.to_string().contains("an array with gradients"));
     }
 }

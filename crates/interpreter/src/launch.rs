@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
 use super::argument::{Argument, ArgumentError, Bytes};
-use super::binding::{Bindings, shares_memory};
+use super::binding::{Bindings, array_type, shares_memory};
 use super::findings::{Fault, Faults, Observations, at_line};
 use super::instruction::Instruction;
 use super::lanes::LANES;
@@ -374,7 +374,7 @@ impl Interpreter<'_> {
         argument: &Argument,
         findings: &mut Vec<Finding>,
     ) {
-        match (self.module.types.get(ty), argument) {
+        match (array_type(self.module, ty), argument) {
             (Type::Array { element, .. }, Argument::Array(array)) => {
                 let layout = Layout::of(self.module, element);
                 let gradient = array.gradient.as_deref().unwrap_or_default();

@@ -16,6 +16,9 @@ pub(super) const ARRAY_LEAVES: usize = 10;
 pub(super) const ARRAY_SHAPE: usize = 2;
 /// Where the strides begin.
 pub(super) const ARRAY_STRIDES: usize = 6;
+/// An array that is reached through lists of indices has the leaves of an array of its shape, those of the
+/// array that the lists point into, and from this one on those of the lists.
+pub(super) const MAPPED_LISTS: usize = 2;
 
 /// One scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,9 +106,16 @@ impl Layout {
             }
             Type::Query(Query::MeshRay) => Self::sequence(Question::MeshRay.outputs()),
             // Never looked at: no kernel runs that asks a tree.
-            // Nor one with stacks of a block or with arrays that are reached through indices.
-            Type::Str | Type::Query(_) | Type::TileStack { .. } | Type::MappedArray { .. } => {
-                Self::run(Scalar::I32, 1)
+            // Nor one with stacks of a block.
+            Type::Str | Type::Query(_) | Type::TileStack { .. } => Self::run(Scalar::I32, 1),
+            Type::MappedArray { mapping, rank, .. } => {
+                let arrays = match mapping.index_lists(rank) {
+                    0 => 1,
+                    lists => MAPPED_LISTS + lists,
+                };
+                let mut layout = Self::run(Scalar::I32, ARRAY_LEAVES * arrays);
+                layout.holds_array = true;
+                layout
             }
             // A tile is memory of the thread's own.
             Type::Array { .. } | Type::FixedArray { .. } | Type::Tile(_) => {

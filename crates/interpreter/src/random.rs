@@ -49,7 +49,7 @@ pub fn random_arguments(
 fn highest_rank(module: &Module) -> usize {
     fn of(module: &Module, ty: TypeId) -> usize {
         match module.types.get(ty) {
-            Type::Array { rank, .. } => usize::from(rank),
+            Type::Array { rank, .. } | Type::MappedArray { rank, .. } => usize::from(rank),
             Type::Struct(id) => {
                 let fields = &module.types.struct_def(id).fields;
                 let ranks = fields.iter().map(|field| of(module, field.ty));
@@ -81,6 +81,30 @@ impl Maker<'_> {
                 }
                 Argument::Array(self.array(&layout, usize::from(rank)))
             }
+            Type::MappedArray {
+                mapping,
+                element,
+                rank,
+            } => {
+                let layout = Layout::of(self.module, element);
+                if layout.holds_array {
+                    return None;
+                }
+                // Warp adds nothing to the gradients of such arrays.
+                let array = ArrayArgument {
+                    gradient: None,
+                    ..self.array(&layout, usize::from(rank))
+                };
+                let lists = mapping.index_lists(rank);
+                if lists == 0 {
+                    return Some(Argument::Array(array));
+                }
+                let lists: Vec<Argument> = array.shape[..lists]
+                    .iter()
+                    .map(|size| Argument::Array(self.permutation(*size)))
+                    .collect();
+                Argument::Struct([vec![Argument::Array(array)], lists].concat())
+            }
             Type::Struct(id) => {
                 let fields = &self.module.types.struct_def(id).fields;
                 let fields: Option<Vec<Argument>> =
@@ -109,6 +133,19 @@ impl Maker<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// Every index once, in any order: threads that write through it do not meet.
+    fn permutation(&mut self, size: usize) -> ArrayArgument {
+        let mut indices: Vec<i32> = (0..size as i32).collect();
+        for n in (1..size).rev() {
+            indices.swap(n, self.random.below(n as u64 + 1) as usize);
+        }
+        ArrayArgument {
+            shape: vec![size],
+            data: indices.iter().flat_map(|n| n.to_le_bytes()).collect(),
+            gradient: None,
+        }
     }
 
     fn array(&mut self, layout: &Layout, rank: usize) -> ArrayArgument {

@@ -55,18 +55,34 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("wide remainders are exact", wide_remainders),
         trial("a fused multiply-add is rounded once", fused),
         trial("functions of the library agree", library_functions),
-        trial("slices and tiles agree", slices_and_tiles),
+        trial("slices, tiles and indexed arrays agree", slices_and_tiles),
     ]
 }
 
-/// Bodies with slices that go backwards, and with whole tiles.
-const SLICES_AND_TILES: [&str; 9] = [
+/// Bodies with slices that go backwards, arrays that are reached through indices, and whole tiles.
+const SLICES_AND_TILES: [&str; 12] = [
     "def k(x: wp.array(dtype=int), y: wp.array(dtype=int)):
     a = x[3:1:-1]
     b = x[::-2]
     c = x[:-3:-1]
     y[0] = a.shape[0] + 10 * b.shape[0] + 100 * c.shape[0]
     y[1] = a[1] + b[2] + c[0]
+",
+    "def k(x: wp.indexedarray(dtype=wp.vec3), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = x[i] * float(x.shape[0])
+    x[i] = y[i] + x[i]
+",
+    "def k(x: wp.indexedarray(dtype=float, ndim=2), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    y[i, j] = x[i, j]
+    wp.atomic_add(x, i, j, 1.0)
+",
+    "def k(x: wp.indexedfabricarrayarray(dtype=float), f: wp.fabricarray(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    row = x[i]
+    for j in range(row.shape[0]):
+        y[i] = y[i] + row[j] * f[i]
 ",
     "def k(x: wp.array(dtype=wp.mat33), y: wp.array(dtype=wp.mat33)):
     i = wp.tid()

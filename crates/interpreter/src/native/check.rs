@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::argument::{Argument, ArgumentError};
+use crate::binding::array_type;
 use crate::launch::{Interpreter, Outcome};
 use crate::layout::Layout;
 use crate::memory::lane_bits;
@@ -85,7 +86,18 @@ impl Interpreter<'_> {
         ours: &Argument,
         theirs: &Argument,
     ) -> Option<NativeDifference> {
-        match (self.module.types.get(ty), ours, theirs) {
+        match (array_type(self.module, ty), ours, theirs) {
+            (
+                Type::MappedArray { element, .. },
+                Argument::Struct(ours),
+                Argument::Struct(theirs),
+            ) => match (ours.first(), theirs.first()) {
+                (Some(Argument::Array(ours)), Some(Argument::Array(theirs))) => {
+                    let layout = Layout::of(self.module, element);
+                    bytes_differ(&layout, format!("`{name}`"), &ours.data, &theirs.data)
+                }
+                _ => None,
+            },
             (Type::Array { element, .. }, Argument::Array(ours), Argument::Array(theirs)) => {
                 let layout = Layout::of(self.module, element);
                 let gradients = ours.gradient.as_deref().zip(theirs.gradient.as_deref());

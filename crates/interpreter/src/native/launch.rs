@@ -164,8 +164,8 @@ impl Interpreter<'_> {
         let given = bindings.given.iter().zip(arrays);
         given
             .map(|((_, ty), array)| {
-                let stride = match self.module.types.get(*ty) {
-                    Type::Array { element, .. } => Layout::of(self.module, element).bytes,
+                let stride = match ty {
+                    Type::Array { element, .. } => Layout::of(self.module, *element).bytes,
                     _ => 0,
                 };
                 Region {
@@ -183,9 +183,9 @@ impl Interpreter<'_> {
     /// Whether every scalar of every array lies where atomic operations can reach it.
     fn aligned(&self, bindings: &Bindings, regions: &[Region]) -> bool {
         let mut arrays = bindings.given.iter().zip(regions);
-        arrays.all(|((_, ty), region)| match self.module.types.get(*ty) {
+        arrays.all(|((_, ty), region)| match ty {
             Type::Array { element, .. } => {
-                let alignment = Layout::of(self.module, element).alignment.max(1);
+                let alignment = Layout::of(self.module, *element).alignment.max(1);
                 let places = [region.values.addr(), region.gradients.addr()];
                 places.iter().all(|place| place.is_multiple_of(alignment))
             }

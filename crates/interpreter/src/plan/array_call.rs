@@ -6,7 +6,7 @@ use super::reference::Reference;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Space, Update};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE};
-use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::types::{Mapping, Scalar, Type};
 use warpsmith_ir::{Call, SlotUpdate, VarId};
 
 /// The operation of an update of a slot.
@@ -64,7 +64,10 @@ impl<'m> Builder<'m> {
             "view" => self.view(frame, args, outs)?,
             "len" => {
                 let [array] = *args else { return Ok(false) };
-                if !matches!(frame.kind(self, array), Type::Array { .. }) {
+                if !matches!(
+                    frame.kind(self, array),
+                    Type::Array { .. } | Type::MappedArray { .. }
+                ) {
                     return Ok(false);
                 }
                 let size = self.array_cells(frame, array)?.at(ARRAY_SHAPE);
@@ -118,8 +121,31 @@ impl<'m> Builder<'m> {
         let ([array, indices @ ..], [out]) = (args, outs) else {
             return self.unknown("a view without an array");
         };
-        let source = self.array_cells(frame, *array)?;
+        let mut source = self.array_cells(frame, *array)?;
         let view = frame.cell(*out);
+        let ty = frame.value_type(self, *array);
+        let mut listed = None;
+        match self.module.types.get(ty) {
+            Type::MappedArray {
+                mapping: Mapping::Indexed,
+                ..
+            } => return self.unknown("a view of an indexed array"),
+            Type::MappedArray {
+                mapping: Mapping::IndexedFabric,
+                ..
+            } => {
+                let Some(first) = indices
+                    .first()
+                    .filter(|first| !matches!(frame.kind(self, **first), Type::Slice))
+                else {
+                    return self.unknown("a slice of an indexed Fabric array");
+                };
+                let mut index = [self.index_of(frame, *first)?];
+                source = self.through_lists(ty, source, &mut index);
+                listed = Some(index[0]);
+            }
+            _ => {}
+        }
         for n in 0..ARRAY_LEAVES {
             self.copy(Scalar::I32, view.at(n), source.at(n));
         }
@@ -134,7 +160,10 @@ impl<'m> Builder<'m> {
                 });
                 axis += 1;
             } else {
-                let index = self.index_of(frame, *index)?;
+                let index = match listed.take() {
+                    Some(index) => index,
+                    None => self.index_of(frame, *index)?,
+                };
                 self.emit(Instruction::ViewIndex {
                     array: view,
                     axis,

@@ -75,8 +75,6 @@ pub(crate) struct Program {
 /// What only the text of a module knows.
 fn text_only(module: &Module) -> Option<&'static str> {
     let functions = module.functions.iter().chain([&module.kernel]);
-    let mut vars = functions.clone().flat_map(|function| &function.vars);
-    let is_mapped = |ty| matches!(module.types.get(ty), Type::MappedArray { .. });
     if (functions.clone()).any(|function| function.custom() != Custom::default()) {
         return Some("native code and gradients of your own, which are compiled to text only");
     }
@@ -85,14 +83,18 @@ fn text_only(module: &Module) -> Option<&'static str> {
     if parameters.any(|(_, variable)| refers(variable.ty)) {
         return Some("`wp.ref`, which is compiled to text only");
     }
-    if functions
+    functions
         .clone()
         .any(|function| !function.aliases.is_empty())
-    {
-        return Some("addresses and gradients by name, which are compiled to text only");
+        .then_some("addresses and gradients by name, which are compiled to text only")
+}
+
+/// Whether an index of the parameter is one of its memory.
+fn is_bound_directly(module: &Module, ty: TypeId) -> bool {
+    match module.types.get(ty) {
+        Type::MappedArray { mapping, rank, .. } => mapping.index_lists(rank) == 0,
+        _ => module.types.array_parts(ty).is_some(),
     }
-    vars.any(|variable| is_mapped(module.types.value_of(variable.ty)))
-        .then_some("indexed and Fabric arrays, which are compiled to text only")
 }
 
 /// Plans one pass of the module's kernel.
@@ -128,7 +130,7 @@ pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
     builder.access = vec![Access::default(); parameters.len()];
     let mut frame = Frame::new(&mut builder, kernel, &firsts, backward);
     for (n, (var, variable)) in kernel.parameters().enumerate() {
-        if module.types.array_parts(variable.ty).is_some() {
+        if is_bound_directly(module, variable.ty) {
             frame.arrays.insert(var, n as u16);
         }
         if backward {
@@ -180,7 +182,7 @@ mod tests {
         let random = "def k(x: wp.array[float]):\n    rng = wp.rand_init(1)\n    \
                       wp.tile_store(x, wp.tile_randf(shape=4, rng=rng))\n";
         assert_eq!(refusal(random), "`wp.tile_randf`");
-        let indexed = "def k(x: wp.indexedarray[float]):\n    x[0] = 1.0\n";
-        assert!(refusal(indexed).starts_with("indexed"));
+        let view = "def k(x: wp.indexedarray2d[float]):\n    y = x[0]\n    y[0] = 1.0\n";
+        assert_eq!(refusal(view), "a view of an indexed array");
     }
 }

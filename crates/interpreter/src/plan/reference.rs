@@ -4,7 +4,7 @@ use super::builder::{Builder, Planned};
 use super::frame::Frame;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
-use crate::layout::{ARRAY_SHAPE, Layout};
+use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE, Layout, MAPPED_LISTS};
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Slot, SlotStep, VarId};
 
@@ -27,6 +27,41 @@ impl<'m> Builder<'m> {
             Type::Scalar(scalar) if scalar.is_int() => Ok(self.index(scalar, frame.cell(var))),
             _ => self.unknown("an index that is not an integer"),
         }
+    }
+
+    /// Replaces indices by what the lists of an indexed array say; gives the array that those point into.
+    pub(super) fn through_lists(&mut self, ty: TypeId, array: Cell, indices: &mut [Cell]) -> Cell {
+        let lists = match self.module.types.get(ty) {
+            Type::MappedArray { mapping, rank, .. } => mapping.index_lists(rank),
+            _ => 0,
+        };
+        if lists == 0 {
+            return array;
+        }
+        for (n, index) in indices.iter_mut().take(lists).enumerate() {
+            let [element, buffer, found] = [0; 3].map(|_| self.cells_for(1));
+            self.emit(Instruction::Address {
+                array: array.at((MAPPED_LISTS + n) * ARRAY_LEAVES),
+                rank: 1,
+                indices: [*index; 4],
+                dst: element,
+                buffer,
+            });
+            let from = Location {
+                buffer: BufferAt::Cell(buffer),
+                element,
+                column: 0,
+                offset: None,
+                space: Space::Value,
+                element_type: TypeId::I32,
+            };
+            self.note_read(from, false);
+            let ty = Scalar::I32;
+            let dst = found;
+            self.emit(Instruction::Load { ty, dst, from });
+            *index = found;
+        }
+        array.at(ARRAY_LEAVES)
     }
 
     /// The place of an array's element; an index out of range stops the lane.
@@ -60,6 +95,7 @@ impl<'m> Builder<'m> {
             BufferAt::Param(*param)
         } else {
             let array = self.array_cells(frame, array)?;
+            let array = self.through_lists(array_type, array, &mut cells[..indices.len()]);
             let buffer = self.cells_for(1);
             self.emit(Instruction::Address {
                 array,

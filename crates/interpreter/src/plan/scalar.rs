@@ -99,7 +99,7 @@ pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Typ
         return Ok(Some(vec![b.cast(ty, to, operand.first)]));
     }
     let result = match (name, args) {
-        ("unot", [x]) if matches!(x.ty, Type::Array { .. }) => {
+        ("unot", [x]) if matches!(x.ty, Type::Array { .. } | Type::MappedArray { .. }) => {
             // An array that was not given has no buffer.
             let zero = b.integer(0);
             b.compare(Comparison::Less, Scalar::I32, x.first, zero)

@@ -200,7 +200,7 @@ impl<'m> Builder<'m> {
     pub(super) fn condition(&mut self, frame: &Frame<'m>, var: VarId) -> Planned<Cell> {
         match frame.kind(self, var) {
             Type::Scalar(scalar) => Ok(self.truth(scalar, frame.cell(var))),
-            Type::Array { .. } => {
+            Type::Array { .. } | Type::MappedArray { .. } => {
                 // An array that was not given has no buffer.
                 let array = self.array_cells(frame, var)?;
                 let zero = self.integer(0);

@@ -143,7 +143,15 @@ fn collect<'a>(
     arrays: &mut Vec<&'a mut ArrayArgument>,
 ) {
     match (module.types.get(ty), argument) {
-        (Type::Array { .. }, Argument::Array(array)) => arrays.push(array),
+        (Type::Array { .. } | Type::MappedArray { .. }, Argument::Array(array)) => {
+            arrays.push(array);
+        }
+        (Type::MappedArray { .. }, Argument::Struct(parts)) => {
+            arrays.extend(parts.iter_mut().filter_map(|part| match part {
+                Argument::Array(array) => Some(array),
+                _ => None,
+            }));
+        }
         (Type::Struct(id), Argument::Struct(values)) => {
             let fields = &module.types.struct_def(id).fields;
             for (field, value) in fields.iter().zip(values) {

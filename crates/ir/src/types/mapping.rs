@@ -33,6 +33,15 @@ impl Mapping {
         }
     }
 
+    /// How many lists of indices an array of this rank is reached through.
+    pub fn index_lists(self, rank: u8) -> usize {
+        match self {
+            Self::Indexed => usize::from(rank),
+            Self::Fabric => 0,
+            Self::IndexedFabric => 1,
+        }
+    }
+
     /// What signatures have before the rank.
     pub fn code(self) -> &'static str {
         match self {

@@ -91,7 +91,7 @@ pub enum Type {
         rank: u8,
         dims: [u32; 4],
     },
-    /// An array that is reached through indices or buckets; only the text knows it.
+    /// An array that is reached through indices or buckets.
     MappedArray {
         mapping: Mapping,
         element: TypeId,
