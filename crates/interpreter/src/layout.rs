@@ -106,8 +106,13 @@ impl Layout {
             }
             Type::Query(Query::MeshRay) => Self::sequence(Question::MeshRay.outputs()),
             // Never looked at: no kernel runs that asks a tree.
-            // Nor one with stacks of a block.
-            Type::Str | Type::Query(_) | Type::TileStack { .. } => Self::run(Scalar::I32, 1),
+            Type::Str | Type::Query(_) => Self::run(Scalar::I32, 1),
+            // An array of the thread's own, and how many values there are.
+            Type::TileStack { .. } => {
+                let mut layout = Self::run(Scalar::I32, ARRAY_LEAVES + 1);
+                layout.holds_array = true;
+                layout
+            }
             Type::MappedArray { mapping, rank, .. } => {
                 let arrays = match mapping.index_lists(rank) {
                     0 => 1,

@@ -3,12 +3,13 @@
 use super::array_call::{slot_update, update_of};
 use super::builder::{Builder, LaidOut, Planned};
 use super::frame::{Frame, Pass};
+use super::named::{Named, gradient_of};
 use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Location, Update};
 use crate::lanes::Cell;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
-use warpsmith_ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
+use warpsmith_ir::{Call, Callee, Comparison, Function, LoopKind, Op, VarId};
 
 impl<'m> Builder<'m> {
     /// Lays out the adjoints of the operations `from..to`.
@@ -433,7 +434,74 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Lays out the adjoint that a function's author wrote: its parameters are the function's, and the
+    /// gradients of the results.
+    fn inline_gradient(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        gradient: &'m Function,
+    ) -> Planned<()> {
+        let args = call.operands.args(&frame.function.pool);
+        let mut callee = self.frame_of(frame, gradient, args, false)?;
+        let adjoints = call.operands.adjoints(&frame.function.pool);
+        for ((param, variable), adjoint) in gradient.parameters().zip(adjoints) {
+            let leaves = self.layout(variable.ty).leaves.len();
+            let dual = match frame.dual(*adjoint) {
+                Some(dual) => dual,
+                None => {
+                    let first = self.cells_for(leaves);
+                    let count = leaves as u32;
+                    self.emit(Instruction::Zero { first, count });
+                    first
+                }
+            };
+            callee.set_dual(param, dual);
+        }
+        let outs = call.operands.outs(&frame.function.pool);
+        for ((param, variable), out) in gradient.parameters().skip(args.len()).zip(outs) {
+            let layout = self.layout(variable.ty);
+            let (first, count) = (callee.cell(param), layout.leaves.len() as u32);
+            match frame.dual(*out) {
+                Some(dual) => {
+                    for (n, leaf) in layout.leaves.iter().enumerate() {
+                        self.copy(leaf.scalar, first.at(n), dual.at(n));
+                    }
+                }
+                None => self.emit(Instruction::Zero { first, count }),
+            }
+        }
+        for (n, alias) in gradient.aliases.iter().enumerate() {
+            let Some(Named::Gradient(var)) = Named::of(self.module, alias) else {
+                continue;
+            };
+            let name = VarId::of_alias(n);
+            if self.module.types.array_parts(alias.variable.ty).is_some() {
+                callee.aliases.insert(name, callee.cell(var));
+                if let Some(param) = callee.arrays.get(&var).copied() {
+                    callee.arrays.insert(name, param);
+                }
+            } else if let Some(dual) = callee.dual(var) {
+                callee.aliases.insert(name, dual);
+            }
+        }
+        let line = self.line;
+        self.depth += 1;
+        self.emit(Instruction::Enter);
+        self.take_tiles(&callee)?;
+        let end = gradient.ops.len();
+        self.walk(&mut callee, 0, end, Pass::Forward)?;
+        self.emit(Instruction::Leave);
+        self.depth -= 1;
+        self.line = line;
+        Ok(())
+    }
+
     fn inline_adjoint(&mut self, frame: &Frame<'m>, call: &Call, index: u32) -> Planned<()> {
+        let function = &self.module.functions[index as usize];
+        if let Some(gradient) = gradient_of(self.module, function) {
+            return self.inline_gradient(frame, call, gradient);
+        }
         let mut callee = self.callee_frame(frame, call, index, true)?;
         let is_tile = |ty: &TypeId| self.module.types.tile_of(*ty).is_some();
         if callee.function.returns.iter().any(is_tile) {

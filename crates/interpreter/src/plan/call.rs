@@ -2,6 +2,8 @@
 
 use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
+use super::named::Named;
+use super::reference::Reference;
 use super::{matrix, quaternion, scalar, transform, vector};
 use crate::factorisation::Factorisation;
 use crate::instruction::Instruction;
@@ -295,17 +297,36 @@ impl<'m> Builder<'m> {
         index: u32,
         backward: bool,
     ) -> Planned<Frame<'m>> {
+        let function = &self.module.functions[index as usize];
+        let args = call.operands.args(&frame.function.pool);
+        self.frame_of(frame, function, args, backward)
+    }
+
+    /// The frame of a function that is given variables of the caller, as many as there are.
+    pub(super) fn frame_of(
+        &mut self,
+        frame: &Frame<'m>,
+        function: &'m Function,
+        args: &[VarId],
+        backward: bool,
+    ) -> Planned<Frame<'m>> {
         let module = self.module;
-        let function = &module.functions[index as usize];
         if self.depth >= DEEPEST_CALL {
             return self.unknown("functions that call each other more than 64 deep");
         }
-        let args = call.operands.args(&frame.function.pool);
         let mut firsts = Vec::new();
         let mut copies = Vec::new();
+        let mut references = Vec::new();
         for ((param, variable), arg) in function.parameters().zip(args) {
             if module.types.is_reference(variable.ty) {
-                return self.unknown("a parameter that is passed by reference");
+                let reference = self.passed_reference(frame, *arg)?;
+                let leaves = self.layout(variable.ty).leaves.len();
+                firsts.push(match reference {
+                    Reference::Local(first) => first,
+                    _ => self.cells_for(leaves),
+                });
+                references.push((param, reference));
+                continue;
             }
             let given = frame.value_type(self, *arg);
             if let (Type::Scalar(from), Type::Scalar(to)) =
@@ -330,13 +351,31 @@ impl<'m> Builder<'m> {
                 self.copy(leaf.scalar, first.at(n), source.at(n));
             }
         }
+        // What further parameters there are lies in cells of its own.
+        for (_, variable) in function.parameters().skip(args.len()) {
+            let leaves = self.layout(variable.ty).leaves.len();
+            firsts.push(self.cells_for(leaves));
+        }
         let mut callee = Frame::new(self, function, &firsts, backward);
+        callee.references.extend(references);
         for ((param, _), arg) in function.parameters().zip(args) {
             if let Some(bound) = frame.arrays.get(arg) {
                 callee.arrays.insert(param, *bound);
             }
         }
         Ok(callee)
+    }
+
+    /// What a parameter that is a reference points at.
+    fn passed_reference(&mut self, frame: &Frame<'m>, arg: VarId) -> Planned<Reference> {
+        let address = arg.alias().map(|alias| &frame.function.aliases[alias]);
+        match address.and_then(|alias| Named::of(self.module, alias)) {
+            Some(Named::Address(var)) => Ok(Reference::Local(frame.cell(var))),
+            _ => match frame.references.get(&arg) {
+                Some(reference) => Ok(*reference),
+                None => self.unknown("a parameter that is passed by this reference"),
+            },
+        }
     }
 
     fn inline(&mut self, frame: &mut Frame<'m>, call: &Call, index: u32) -> Planned<()> {

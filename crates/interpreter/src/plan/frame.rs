@@ -24,6 +24,8 @@ pub(super) struct Frame<'m> {
     /// Cells of variables that the adjoint begins with zeroes in.
     zeroed: (Cell, u32),
     pub(super) references: Map<VarId, Reference>,
+    /// Where gradients lie that are named as values.
+    pub(super) aliases: Map<VarId, Cell>,
     /// Array variables that are parameters of the kernel, by position.
     pub(super) arrays: Map<VarId, u16>,
     /// Slices whose three numbers are constants.
@@ -117,6 +119,7 @@ impl<'m> Frame<'m> {
             dual,
             zeroed: (start, count),
             references: Map::default(),
+            aliases: Map::default(),
             arrays: Map::default(),
             slices: Map::default(),
             coordinates: Vec::new(),
@@ -138,7 +141,7 @@ impl<'m> Frame<'m> {
 
     /// Finds the variables that may be read without a value and gives them marks.
     pub(super) fn find_unassigned(&mut self, builder: &mut Builder<'_>) {
-        for var in initialised::unassigned(self.function) {
+        for var in initialised::unassigned(&builder.module.names, self.function) {
             self.marks.insert(var, builder.marks.len() as u32);
             let name = self.function.var(var).name;
             let name = name.map_or_else(
@@ -151,12 +154,15 @@ impl<'m> Frame<'m> {
 
     /// The first cell of a variable.
     pub(super) fn cell(&self, var: VarId) -> Cell {
-        self.primal[var.index()]
+        match var.alias() {
+            None => self.primal[var.index()],
+            Some(_) => self.aliases.get(&var).copied().unwrap_or(Cell(u32::MAX)),
+        }
     }
 
     /// The first cell of a variable's dual, where it can carry a gradient.
     pub(super) fn dual(&self, var: VarId) -> Option<Cell> {
-        self.dual[var.index()]
+        self.dual.get(var.index()).copied().flatten()
     }
 
     pub(super) fn set_dual(&mut self, var: VarId, dual: Cell) {

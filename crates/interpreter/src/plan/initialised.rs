@@ -12,6 +12,7 @@ use super::frame::Frame;
 use super::statement::variables;
 use crate::instruction::Instruction;
 use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Names;
 use warpsmith_ir::types::Scalar;
 use warpsmith_ir::{Call, Callee, Function, LoopKind, Op, VarId};
 
@@ -28,7 +29,7 @@ fn choice(call: &Call) -> Option<bool> {
 }
 
 /// The variables that an operation uses; to join or to carry on a value is no use.
-fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
+fn reads(names: &Names, function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
         Op::Call(call) => {
             let args = call.operands.args(&function.pool);
@@ -59,7 +60,10 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
         }
         Op::FieldAddress { aggregate, .. } => visit(aggregate),
         Op::FieldStore { value, .. } => visit(value),
-        Op::Text { text, .. } => variables(function, text).0.into_iter().for_each(visit),
+        Op::Text { text, .. } => variables(names, function, text)
+            .0
+            .into_iter()
+            .for_each(visit),
         Op::SlotAddress { slot, .. } | Op::SlotStore { slot, .. } | Op::SlotAtomic { slot, .. } => {
             let slot = &function.slots[slot as usize];
             visit(slot.array);
@@ -98,7 +102,7 @@ fn join(function: &Function, op: &Op) -> Option<(VarId, Option<VarId>, [VarId; 2
 }
 
 /// The variables that an operation gives a value.
-fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
+fn writes(names: &Names, function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
         Op::Call(call) => {
             call.operands
@@ -124,13 +128,16 @@ fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             LoopKind::Range { value, .. } | LoopKind::Counted { value, .. } => visit(value),
             LoopKind::While => {}
         },
-        Op::Text { text, .. } => variables(function, text).1.into_iter().for_each(visit),
+        Op::Text { text, .. } => variables(names, function, text)
+            .1
+            .into_iter()
+            .for_each(visit),
         _ => {}
     }
 }
 
 /// The variables for which a check is needed.
-pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
+pub(super) fn unassigned(names: &Names, function: &Function) -> BTreeSet<VarId> {
     let mut assigned: Vec<bool> = function
         .vars
         .iter()
@@ -141,11 +148,12 @@ pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
     let mut doubtful = BTreeSet::new();
     for op in &function.ops {
         let mut read = |var: VarId| {
-            if !assigned[var.index()] {
+            // An address or a gradient by name is no variable.
+            if assigned.get(var.index()) == Some(&false) {
                 doubtful.insert(var);
             }
         };
-        reads(function, op, &mut read);
+        reads(names, function, op, &mut read);
         let joined = join(function, op);
         if let Some((_, _, from)) = joined {
             from.into_iter().for_each(&mut read);
@@ -157,7 +165,11 @@ pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
             }
             _ => {}
         }
-        writes(function, op, |var| assigned[var.index()] = true);
+        writes(names, function, op, |var| {
+            if let Some(assigned) = assigned.get_mut(var.index()) {
+                *assigned = true;
+            }
+        });
         if let Some((out, _, from)) = joined {
             assigned[out.index()] = from.iter().all(|var| assigned[var.index()]);
         }
@@ -169,7 +181,7 @@ impl<'m> Builder<'m> {
     /// Checks what the operation is about to read.
     pub(super) fn check_reads(&mut self, frame: &Frame<'m>, op: &Op) {
         let mut checks = Vec::new();
-        reads(frame.function, op, |var| {
+        reads(&self.module.names, frame.function, op, |var| {
             if let Some(mark) = frame.marks.get(&var) {
                 checks.push(Instruction::CheckMarked { variable: *mark });
             }
@@ -205,7 +217,7 @@ impl<'m> Builder<'m> {
             return;
         }
         let mut marks = Vec::new();
-        writes(frame.function, op, |var| {
+        writes(&self.module.names, frame.function, op, |var| {
             marks.extend(
                 frame
                     .marks

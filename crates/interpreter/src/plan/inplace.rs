@@ -290,7 +290,12 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    fn store_through(&mut self, frame: &Frame<'m>, target: VarId, value: VarId) -> Planned<()> {
+    pub(super) fn store_through(
+        &mut self,
+        frame: &Frame<'m>,
+        target: VarId,
+        value: VarId,
+    ) -> Planned<()> {
         let ty = frame.value_type(self, value);
         let layout = self.layout(ty);
         match frame.references.get(&target).copied() {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::access::Access;
 use super::builder::{Builder, Planned, Unknown};
 use super::frame::{Frame, Pass};
+use super::named::text_only;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::layout::Layout;
@@ -12,7 +13,7 @@ use crate::machine::DenseCall;
 use crate::text::Piece;
 use crate::tile::TileCall;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
-use warpsmith_ir::{Custom, FunctionKind, Module};
+use warpsmith_ir::{FunctionKind, Module};
 
 /// A parameter of the kernel and where its value lies in the registers.
 #[derive(Clone, Debug)]
@@ -72,23 +73,6 @@ pub(crate) struct Program {
     pub(crate) ordered: bool,
 }
 
-/// What only the text of a module knows.
-fn text_only(module: &Module) -> Option<&'static str> {
-    let functions = module.functions.iter().chain([&module.kernel]);
-    if (functions.clone()).any(|function| function.custom() != Custom::default()) {
-        return Some("native code and gradients of your own, which are compiled to text only");
-    }
-    let refers = |ty| module.types.is_reference(ty);
-    let mut parameters = functions.clone().flat_map(|f| f.parameters());
-    if parameters.any(|(_, variable)| refers(variable.ty)) {
-        return Some("`wp.ref`, which is compiled to text only");
-    }
-    functions
-        .clone()
-        .any(|function| !function.aliases.is_empty())
-        .then_some("addresses and gradients by name, which are compiled to text only")
-}
-
 /// Whether an index of the parameter is one of its memory.
 fn is_bound_directly(module: &Module, ty: TypeId) -> bool {
     match module.types.get(ty) {
@@ -99,7 +83,7 @@ fn is_bound_directly(module: &Module, ty: TypeId) -> bool {
 
 /// Plans one pass of the module's kernel.
 pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
-    if let Some(what) = text_only(module) {
+    if let Some(what) = text_only(module, backward) {
         return Err(Unknown {
             what: what.to_owned(),
             line: 0,

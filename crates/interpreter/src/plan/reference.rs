@@ -94,11 +94,11 @@ impl<'m> Builder<'m> {
             });
             BufferAt::Param(*param)
         } else {
-            let array = self.array_cells(frame, array)?;
-            let array = self.through_lists(array_type, array, &mut cells[..indices.len()]);
+            let source = self.array_cells(frame, array)?;
+            let source = self.through_lists(array_type, source, &mut cells[..indices.len()]);
             let buffer = self.cells_for(1);
             self.emit(Instruction::Address {
-                array,
+                array: source,
                 rank,
                 indices: cells,
                 dst,
@@ -106,12 +106,17 @@ impl<'m> Builder<'m> {
             });
             BufferAt::Cell(buffer)
         };
+        // The gradients of an array, by name.
+        let space = match array.alias() {
+            Some(_) => Space::Gradient,
+            None => Space::Value,
+        };
         Ok(Location {
             buffer,
             element: dst,
             column: 0,
             offset: None,
-            space: Space::Value,
+            space,
             element_type,
         })
     }

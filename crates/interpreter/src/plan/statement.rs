@@ -105,10 +105,10 @@ fn arguments<'m>(names: &'m Names, pieces: &[Piece]) -> Vec<Arg<'m>> {
     args
 }
 
-/// The variables that a text reads, and the one that it gives a value.
-pub(super) fn variables(function: &Function, text: u32) -> (Vec<VarId>, Option<VarId>) {
+/// The variables that a text reads, and those that it gives a value.
+pub(super) fn variables(names: &Names, function: &Function, text: u32) -> (Vec<VarId>, Vec<VarId>) {
     let pieces = function.texts[text as usize].forward.as_slice();
-    let vars = |pieces: &[Piece]| {
+    let vars = |pieces: &[Piece]| -> Vec<VarId> {
         pieces
             .iter()
             .filter_map(|piece| match *piece {
@@ -120,10 +120,15 @@ pub(super) fn variables(function: &Function, text: u32) -> (Vec<VarId>, Option<V
     match pieces {
         // Only an assignment begins with a variable; some calls are given where their result goes.
         [Piece::Var(out), rest @ ..] => {
-            let mut read: Vec<VarId> = vars(rest);
+            let mut read = vars(rest);
             read.retain(|var| var != out);
-            (read, Some(*out))
+            (read, vec![*out])
         }
-        _ => (vars(pieces), None),
+        [name, rest @ ..] if word(names, name) == Some("wp::tile_stack_pop") => {
+            let mut read = vars(rest);
+            let written = read.split_off(1.min(read.len()));
+            (read, written)
+        }
+        _ => (vars(pieces), Vec::new()),
     }
 }

@@ -12,6 +12,9 @@ impl<'m> Builder<'m> {
         if let [Piece::Var(out), Piece::Text(value)] = *text.forward.as_slice() {
             return self.set(frame, out, self.module.names.get(value));
         }
+        if self.assignment(frame, &text.forward)? {
+            return Ok(());
+        }
         let Some(statement) = statement::read(&self.module.names, text) else {
             return self.unknown("an address, or an assignment to a gradient");
         };
@@ -30,6 +33,32 @@ impl<'m> Builder<'m> {
             return Ok(());
         }
         self.unknown(format!("`wp.{}`", statement.name))
+    }
+
+    /// Lays out `*reference = value` and `gradient = value`; false if it is neither.
+    fn assignment(&mut self, frame: &Frame<'m>, pieces: &[Piece]) -> LaidOut {
+        let is = |name, text: &str| self.module.names.get(name) == text;
+        match *pieces {
+            [
+                Piece::Text(star),
+                Piece::Var(target),
+                Piece::Text(equals),
+                Piece::Var(value),
+            ] if is(star, "*") && is(equals, " = ") => {
+                self.store_through(frame, target, value)?;
+            }
+            [Piece::Dual(target), Piece::Text(equals), Piece::Var(value)] if is(equals, " = ") => {
+                let ty = frame.value_type(self, value);
+                let Some(dual) = frame.dual(target) else {
+                    return Ok(true);
+                };
+                for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
+                    self.copy(leaf.scalar, dual.at(n), frame.cell(value).at(n));
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Makes a variable zero or one, before an adjoint is called with it.

@@ -132,6 +132,12 @@ impl<'m> Builder<'m> {
                 Op::FieldStore {
                     root, path, value, ..
                 } => {
+                    if matches!(
+                        frame.references.get(&root),
+                        Some(Reference::Memory(_) | Reference::Part { .. })
+                    ) {
+                        return self.unknown("a field behind this reference");
+                    }
                     let (first, _) = self.field_path(frame, root, path)?;
                     let ty = frame.value_type(self, value);
                     for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {

@@ -8,6 +8,7 @@ mod each;
 mod element;
 mod map;
 mod reduce;
+mod stack;
 mod whole;
 
 use super::builder::{Builder, LaidOut, Planned};
@@ -157,6 +158,7 @@ impl<'m> Builder<'m> {
         Ok(self.tile_element(frame, statement)?
             || self.tile_map(frame, statement)?
             || self.tile_reduce(frame, statement)?
+            || self.tile_stack(frame, statement)?
             || self.tile_whole(frame, statement)?)
     }
 
