@@ -59,7 +59,10 @@ fn texts_compute() -> Result<(), Failed> {
                 }
             };
             assert!(text.contains("UNVERIFIED"));
-            let (n, function) = (written.len(), module.names.get(module.kernel.native));
+            let n = written.len();
+            let after = text.split("kernel void ").nth(1);
+            let function = after.and_then(|after| after.split('(').next());
+            let function = function.ok_or("the text has no kernel")?;
             unit.push_str(&format!("namespace kernel_{n} {{\n{text}}}\n"));
             calls.push_str(&format!(
                 "    case {n}: kernel_{n}::{function}(block, group, groups, local); break;\n"

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Failed, Trial};
+use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{VulkanParity, verify_on_vulkan};
@@ -30,6 +31,13 @@ pub(crate) fn trials(device_is_missing: bool) -> Vec<Trial> {
     vec![trial.with_ignored_flag(missing)]
 }
 
+fn has_adjoint(module: &Module) -> bool {
+    match &module.kernel.kind {
+        FunctionKind::Kernel { options, .. } => options.backward,
+        FunctionKind::Device { .. } => false,
+    }
+}
+
 fn agree() -> Result<(), Failed> {
     let device = VulkanDevice::open(0)?;
     let stride = std::env::var("WARPSMITH_SUITE_STRIDE").ok();
@@ -37,7 +45,7 @@ fn agree() -> Result<(), Failed> {
     let suite = std::fs::File::open(file().ok_or("the suite is missing")?)?;
     let lines = BufReader::new(flate2::read::GzDecoder::new(suite)).lines();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut compiled, mut forward, mut backward) = (0, 0, 0);
+    let (mut compiled, mut forward, mut adjoints, mut backward) = (0, 0, 0, 0);
     let mut wrong = String::new();
     for line in lines.step_by(stride.unwrap_or(SAMPLE_STRIDE)) {
         let row: serde_json::Value = serde_json::from_str(&line?)?;
@@ -50,6 +58,7 @@ fn agree() -> Result<(), Failed> {
             .or_else(|_| compile(text("source"), &named));
         let Ok(module) = module else { continue };
         compiled += 1;
+        adjoints += usize::from(has_adjoint(&module));
         let word = match verify_on_vulkan(&device, &module, 8, 7) {
             VulkanParity::Agrees {
                 forward: how,
@@ -79,7 +88,13 @@ fn agree() -> Result<(), Failed> {
     for (word, count) in &counts {
         eprintln!("{count:>5}  {word}");
     }
-    eprintln!("{compiled} compiled; {forward} ran and agree forward, {backward} backward");
+    let share = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    eprintln!(
+        "{compiled} compile; {forward} run and agree forward ({:.1} %); of {adjoints} with an adjoint, \
+         {backward} run and agree backward ({:.1} %)",
+        share(forward, compiled),
+        share(backward, adjoints),
+    );
     if wrong.is_empty() {
         Ok(())
     } else {

@@ -60,13 +60,28 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
 }
 
 /// Bodies with slices that go backwards, arrays that are reached through indices, and whole tiles.
-const SLICES_AND_TILES: [&str; 12] = [
+const SLICES_AND_TILES: [&str; 14] = [
     "def k(x: wp.array(dtype=int), y: wp.array(dtype=int)):
     a = x[3:1:-1]
     b = x[::-2]
     c = x[:-3:-1]
     y[0] = a.shape[0] + 10 * b.shape[0] + 100 * c.shape[0]
     y[1] = a[1] + b[2] + c[0]
+",
+    "def k(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int, step: int):
+    i = wp.tid()
+    s = float(0.0)
+    for j in reversed(range(i, n, step)):
+        s = s + x[j] * float(j)
+    y[i] = s
+",
+    "def k(x: wp.array(dtype=int), y: wp.array(dtype=wp.int64)):
+    i = wp.tid()
+    wide = wp.int64(x[i] - 8)
+    if wide > wp.int64(0):
+        y[i] = wide * wide
+    else:
+        y[i] = wp.int64(0) - wide / wp.int64(3)
 ",
     "def k(x: wp.indexedarray(dtype=wp.vec3), y: wp.array(dtype=wp.vec3)):
     i = wp.tid()

@@ -7,6 +7,7 @@ use super::named::{Named, gradient_of};
 use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Location, Update};
 use crate::lanes::Cell;
+use crate::tile::Tile;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Call, Callee, Comparison, Function, LoopKind, Op, VarId};
@@ -62,7 +63,11 @@ impl<'m> Builder<'m> {
                     let label = self.label(frame, label);
                     self.emit(Instruction::Label { label });
                     let values = &function.pool[values as usize..][..count as usize];
-                    for (value, result) in values.iter().zip(frame.result_duals.clone()) {
+                    let duals = frame.result_duals.clone();
+                    for (n, (value, result)) in values.iter().zip(duals).enumerate() {
+                        if self.take_back_tile(frame, n, *value) {
+                            continue;
+                        }
                         self.add_dual(frame, *value, result);
                     }
                 }
@@ -306,7 +311,10 @@ impl<'m> Builder<'m> {
             }
         };
         let name = BUILTINS[usize::from(index)].name;
-        if self.memory_adjoint(frame, call, name)? || self.inplace_adjoint(frame, call, name)? {
+        if self.memory_adjoint(frame, call, name)?
+            || self.inplace_adjoint(frame, call, name)?
+            || self.tile_choice(frame, call, name, true)?
+        {
             return Ok(());
         }
         match name {
@@ -503,10 +511,6 @@ impl<'m> Builder<'m> {
             return self.inline_gradient(frame, call, gradient);
         }
         let mut callee = self.callee_frame(frame, call, index, true)?;
-        let is_tile = |ty: &TypeId| self.module.types.tile_of(*ty).is_some();
-        if callee.function.returns.iter().any(is_tile) {
-            return self.unknown("a function that returns a tile");
-        }
         let adjoints = call.operands.adjoints(&frame.function.pool);
         for ((param, _), adjoint) in callee.function.parameters().zip(adjoints) {
             if let Some(dual) = frame.dual(*adjoint) {
@@ -515,6 +519,14 @@ impl<'m> Builder<'m> {
         }
         let outs = call.operands.outs(&frame.function.pool);
         callee.result_duals = outs.iter().map(|out| frame.dual(*out)).collect();
+        callee.result_tiles = self.result_tiles(frame, outs);
+        let returns = callee.function.returns.iter().zip(&callee.result_tiles);
+        let is_view = |(ty, tile): (&TypeId, &Option<Tile>)| {
+            self.module.types.tile_of(*ty).is_some() && tile.is_none()
+        };
+        if { returns }.any(is_view) {
+            return self.unknown("a function that returns a view of a tile");
+        }
         let line = self.line;
         self.depth += 1;
         self.emit(Instruction::Enter);

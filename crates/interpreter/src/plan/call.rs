@@ -85,6 +85,8 @@ impl<'m> Builder<'m> {
                     || self.inplace(frame, call, name)?
                     || self.effect(frame, call, name)?
                     || self.object_call(frame, call, name)?
+                    || self.reversed(frame, call, name)
+                    || self.tile_choice(frame, call, name, false)?
                 {
                     return Ok(());
                 }
@@ -94,6 +96,21 @@ impl<'m> Builder<'m> {
                 Ok(())
             }
         }
+    }
+
+    /// Lays out `reversed(range)`; false if it is something else.
+    fn reversed(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> bool {
+        let pool = &frame.function.pool;
+        let (args, outs) = (call.operands.args(pool), call.operands.outs(pool));
+        let ("reversed", [given], [out]) = (name, args, outs) else {
+            return false;
+        };
+        let (from, range) = (frame.cell(*given), frame.cell(*out));
+        for n in 0..3 {
+            self.copy(Scalar::I32, range.at(n), from.at(n));
+        }
+        self.emit(Instruction::ReverseRange { range });
+        true
     }
 
     /// Sees to it that results, made by the code since `start`, are in the variables that receive them.
@@ -382,6 +399,7 @@ impl<'m> Builder<'m> {
         let mut callee = self.callee_frame(frame, call, index, false)?;
         let outs = call.operands.outs(&frame.function.pool);
         callee.results = outs.iter().map(|out| frame.cell(*out)).collect();
+        callee.result_tiles = self.result_tiles(frame, outs);
         callee.find_unassigned(self);
         let line = self.line;
         self.depth += 1;

@@ -5,6 +5,7 @@ use super::initialised;
 use super::reference::Reference;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
+use crate::tile::Tile;
 use warpsmith_ir::small_keys::Map;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Constant, Function, Number, VarId};
@@ -35,6 +36,8 @@ pub(super) struct Frame<'m> {
     /// Where results go, and where their duals come from.
     pub(super) results: Vec<Cell>,
     pub(super) result_duals: Vec<Option<Cell>>,
+    /// The tiles that results are copied to, where the caller has memory for them.
+    pub(super) result_tiles: Vec<Option<Tile>>,
     pub(super) labels: Map<u32, u32>,
     /// Loops that are open, innermost last.
     pub(super) loops: Vec<u32>,
@@ -125,6 +128,7 @@ impl<'m> Frame<'m> {
             coordinates: Vec::new(),
             results: Vec::new(),
             result_duals: Vec::new(),
+            result_tiles: Vec::new(),
             labels: Map::default(),
             loops: Vec::new(),
             marks: Map::default(),

@@ -363,7 +363,10 @@ impl<'m> Builder<'m> {
         }
         let function = frame.function;
         let values = &function.pool[values as usize..][..count as usize];
-        for (value, result) in values.iter().zip(frame.results.clone()) {
+        for (n, (value, result)) in values.iter().zip(frame.results.clone()).enumerate() {
+            if self.give_back_tile(frame, n, *value) {
+                continue;
+            }
             let ty = frame.value_type(self, *value);
             for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
                 self.copy(leaf.scalar, result.at(n), frame.cell(*value).at(n));

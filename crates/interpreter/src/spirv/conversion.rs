@@ -41,13 +41,26 @@ impl Emitter<'_> {
         let value = match (is_wide(from), is_wide(to)) {
             (false, true) => {
                 let unsigned = matches!(from, Scalar::U8 | Scalar::U16 | Scalar::U32);
-                let op = if unsigned { Op::UConvert } else { Op::SConvert };
-                self.w.value(op, Kind::U64, &[value])
+                match unsigned {
+                    true => self.w.value(Op::UConvert, Kind::U64, &[value]),
+                    false => self.sign_extended(value),
+                }
             }
             (true, false) => self.w.value(Op::UConvert, Kind::U32, &[value]),
             _ => value,
         };
         self.cut(to, value)
+    }
+
+    /// A signed word in 64 bits, from two halves: Mesa's compiler knows what `OpSConvert` of a word is, and
+    /// then compares it wrongly.
+    pub(super) fn sign_extended(&mut self, word: Id) -> Id {
+        let (places, half) = (self.w.u32(31), self.w.u64(32));
+        let operands = [word, places];
+        let signs = (self.w).value(Op::ShiftRightArithmetic, Kind::U32, &operands);
+        let [low, high] = [word, signs].map(|half| self.w.value(Op::UConvert, Kind::U64, &[half]));
+        let high = self.w.value(Op::ShiftLeftLogical, Kind::U64, &[high, half]);
+        self.w.value(Op::BitwiseOr, Kind::U64, &[low, high])
     }
 
     /// The low bits of a word that the type keeps.

@@ -212,7 +212,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// In 32 bits, which is enough: Mesa's compiler gets the signs of 64-bit constants wrong.
+    /// In 32 bits, which is enough.
     fn view_slice(&mut self, array: Cell, axis: usize, slice: Cell) {
         const W: Kind = Kind::U32;
         let [start, stop, step] = [0, 1, 2].map(|n| self.read(slice.at(n), W));

@@ -38,6 +38,7 @@ struct Translation {
 
 /// Writes the text of a kernel.
 pub(super) fn translate(name: &str, words: &[u32]) -> String {
+    let name = function_name(name);
     let mut translation = Translation {
         out: String::new(),
         kinds: HashMap::new(),
@@ -85,6 +86,56 @@ fn built_ins(words: &[u32]) -> HashMap<Id, u32> {
         at += length;
     }
     found
+}
+
+/// A kernel's name; what is a word of the language, or of no function, gets an underscore.
+fn function_name(name: &str) -> String {
+    const TAKEN: [&str; 42] = [
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "class",
+        "const",
+        "constant",
+        "continue",
+        "default",
+        "delete",
+        "device",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "float",
+        "for",
+        "fragment",
+        "goto",
+        "half",
+        "if",
+        "int",
+        "kernel",
+        "long",
+        "main",
+        "namespace",
+        "new",
+        "operator",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "thread",
+        "threadgroup",
+        "union",
+        "unsigned",
+        "void",
+    ];
+    let mark = if TAKEN.contains(&name) { "_" } else { "" };
+    format!("{name}{mark}")
 }
 
 fn type_name(kind: Kind) -> &'static str {

@@ -212,31 +212,32 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// In 32 bits, which is enough.
     fn reverse_range(&mut self, range: Cell) {
-        let words = [0, 1, 2].map(|n| self.read(range.at(n), Kind::U32));
-        let [next, end, step] = words.map(|word| self.w.value(Op::SConvert, Kind::U64, &[word]));
-        let (zero, one) = (self.w.u64(0), self.w.u64(1));
+        const W: Kind = Kind::U32;
+        let [next, end, step] = [0, 1, 2].map(|n| self.read(range.at(n), W));
+        let (zero, one) = (self.w.u32(0), self.w.u32(1));
         let up = self.w.value(Op::SGreaterThan, Kind::Bool, &[step, zero]);
-        let forward = self.w.value(Op::ISub, Kind::U64, &[end, next]);
-        let backward = self.w.value(Op::ISub, Kind::U64, &[next, end]);
-        let span = self.select(Kind::U64, up, forward, backward);
-        let down = self.w.value(Op::SNegate, Kind::U64, &[step]);
-        let size = self.select(Kind::U64, up, step, down);
+        let below = self.w.value(Op::SLessThan, Kind::Bool, &[next, end]);
+        let above = self.w.value(Op::SGreaterThan, Kind::Bool, &[next, end]);
+        let some = self.select(Kind::Bool, up, below, above);
+        let forward = self.w.value(Op::ISub, W, &[end, next]);
+        let backward = self.w.value(Op::ISub, W, &[next, end]);
+        let span = self.select(W, up, forward, backward);
+        let down = self.w.value(Op::SNegate, W, &[step]);
+        let size = self.select(W, up, step, down);
         let still = self.w.value(Op::IEqual, Kind::Bool, &[step, zero]);
-        let divisor = self.select(Kind::U64, still, one, size);
-        let sum = self.w.value(Op::IAdd, Kind::U64, &[span, size]);
-        let sum = self.w.value(Op::ISub, Kind::U64, &[sum, one]);
-        let some = self.w.value(Op::SGreaterThan, Kind::Bool, &[span, zero]);
-        let positive = self.select(Kind::U64, some, sum, zero);
-        let quotient = self.w.value(Op::UDiv, Kind::U64, &[positive, divisor]);
-        let count = self.select(Kind::U64, some, quotient, zero);
-        let last = self.w.value(Op::ISub, Kind::U64, &[count, one]);
-        let way = self.w.value(Op::IMul, Kind::U64, &[last, step]);
-        let first = self.w.value(Op::IAdd, Kind::U64, &[next, way]);
-        let stop = self.w.value(Op::ISub, Kind::U64, &[next, step]);
+        let divisor = self.select(W, still, one, size);
+        // How many steps there are behind the first number; of no number, one back.
+        let steps = self.w.value(Op::ISub, W, &[span, one]);
+        let steps = self.w.value(Op::UDiv, W, &[steps, divisor]);
+        let minus = self.w.u32(u32::MAX);
+        let steps = self.select(W, some, steps, minus);
+        let way = self.w.value(Op::IMul, W, &[steps, step]);
+        let first = self.w.value(Op::IAdd, W, &[next, way]);
+        let stop = self.w.value(Op::ISub, W, &[next, step]);
         for (n, value) in [first, stop, down].into_iter().enumerate() {
-            let word = self.w.value(Op::UConvert, Kind::U32, &[value]);
-            self.write(range.at(n), Kind::U32, word);
+            self.write(range.at(n), W, value);
         }
     }
 

@@ -3,10 +3,11 @@
 use super::super::builder::{Builder, LaidOut, Planned};
 use super::super::frame::Frame;
 use super::super::statement::{Arg, Statement};
+use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::tile::{Solve, Tile, TileArray, TileKind};
-use warpsmith_ir::VarId;
 use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::{Call, VarId};
 
 impl<'m> Builder<'m> {
     fn index_cells(&mut self, frame: &Frame<'m>, args: &[Arg<'m>]) -> Planned<Vec<Cell>> {
@@ -193,6 +194,98 @@ impl<'m> Builder<'m> {
         Ok((operand.scalar, operand.first))
     }
 
+    /// The tiles among a call's results that have memory in the caller.
+    pub(in crate::plan) fn result_tiles(
+        &mut self,
+        frame: &Frame<'m>,
+        outs: &[VarId],
+    ) -> Vec<Option<Tile>> {
+        let tiles = outs.iter().map(|out| self.tile(frame, *out));
+        tiles.map(|tile| tile.filter(|tile| tile.owner)).collect()
+    }
+
+    /// Copies a tile to the result that it is; false where it is none, or a view.
+    pub(in crate::plan) fn give_back_tile(
+        &mut self,
+        frame: &Frame<'m>,
+        result: usize,
+        value: VarId,
+    ) -> bool {
+        self.tile_result(frame, result, value, TileKind::Copy(Vec::new()))
+    }
+
+    /// Takes the gradients of a result back to the tile that was copied there.
+    pub(in crate::plan) fn take_back_tile(
+        &mut self,
+        frame: &Frame<'m>,
+        result: usize,
+        value: VarId,
+    ) -> bool {
+        self.tile_result(frame, result, value, TileKind::TakeCopied(Vec::new()))
+    }
+
+    fn tile_result(
+        &mut self,
+        frame: &Frame<'m>,
+        result: usize,
+        value: VarId,
+        kind: TileKind,
+    ) -> bool {
+        let to = frame.result_tiles.get(result).cloned().flatten();
+        let (Some(to), Some(from)) = (to, self.tile(frame, value)) else {
+            return false;
+        };
+        if to.shape != from.shape || to.scalars != from.scalars {
+            return false;
+        }
+        self.tile_call(kind, vec![to, from]);
+        true
+    }
+
+    /// Lays out a tile that is a copy of another, or of one of two, or the adjoint of that; false if it is
+    /// something else.
+    pub(in crate::plan) fn tile_choice(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        name: &str,
+        backward: bool,
+    ) -> LaidOut {
+        let pool = &frame.function.pool;
+        let (args, outs) = (call.operands.args(pool), call.operands.outs(pool));
+        let &[out] = outs else {
+            return Ok(false);
+        };
+        if !self.tile(frame, out).is_some_and(|tile| tile.owner) {
+            return Ok(false);
+        }
+        let copy = |builder: &mut Self, from: VarId| match backward {
+            true => builder.assign_tile_adjoint(frame, out, from),
+            false => builder.assign_tile(frame, out, from),
+        };
+        match (name, args) {
+            ("copy", [from]) => copy(self, *from)?,
+            ("where", [cond, a, b]) => {
+                let cond = self.condition(frame, *cond)?;
+                let kept = self.cells_for(1);
+                self.copy(Scalar::Bool, kept, cond);
+                for (from, negated) in [(*a, false), (*b, true)] {
+                    let opened = self.code.len();
+                    self.emit(Instruction::If {
+                        cond: kept,
+                        negated,
+                        end: 0,
+                        skips: true,
+                    });
+                    copy(self, from)?;
+                    self.close_branch(Some(opened));
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// `a = b` of whole tiles.
     pub(in crate::plan) fn assign_tile(
         &mut self,
@@ -304,5 +397,71 @@ fn solve_of(statement: &Statement<'_>) -> Option<Solve> {
         "tile_upper_solve" => Some(Solve::Upper),
         "tile_cholesky_solve" => Some(Solve::Cholesky { upper }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Argument, ArrayArgument, Interpreter};
+    use warpsmith_compiler::{Options, compile};
+
+    fn gradients(source: &str, chosen: i64) -> [Vec<f32>; 2] {
+        let source = format!("import warp as wp\n{source}");
+        let module = compile(&source, &Options::default()).expect("the kernel compiles");
+        let interpreter = Interpreter::adjoint(&module).expect("the kernel is planned");
+        let array = |gradient: [f32; 4]| {
+            let array = ArrayArgument::from_f32(&[1.0, 2.0, 3.0, 4.0]);
+            Argument::Array(array.with_gradient_f32(&gradient))
+        };
+        let mut arguments = [
+            array([0.0; 4]),
+            array([0.0; 4]),
+            array([1.0, 10.0, 100.0, 1000.0]),
+            Argument::int(chosen),
+        ];
+        let outcome = interpreter.run(&[1], &mut arguments).expect("it runs");
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+        [0, 1].map(|n| match &arguments[n] {
+            Argument::Array(array) => array.gradient_to_f32(),
+            _ => Vec::new(),
+        })
+    }
+
+    #[test]
+    fn gradients_go_back_through_functions_that_return_tiles() {
+        let source = "
+@wp.func
+def twice(t: wp.tile[float]) -> wp.tile[float]:
+    return t + t
+
+@wp.func
+def same(t: wp.tile[float]) -> wp.tile[float]:
+    return t
+
+@wp.kernel
+def k(x: wp.array(dtype=float), z: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
+    a = twice(wp.tile_load(x, shape=4))
+    b = same(wp.tile_load(z, shape=4))
+    wp.tile_store(y, a + b)
+";
+        let [x, z] = gradients(source, 0);
+        assert_eq!(x, [2.0, 20.0, 200.0, 2000.0]);
+        assert_eq!(z, [1.0, 10.0, 100.0, 1000.0]);
+    }
+
+    #[test]
+    fn gradients_go_back_to_the_tile_that_was_chosen() {
+        let source = "
+@wp.kernel
+def k(x: wp.array(dtype=float), z: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
+    t = wp.tile_load(x, shape=4)
+    s = wp.tile_load(z, shape=4)
+    if n == 0:
+        t = s
+    wp.tile_store(y, t)
+";
+        let all = vec![1.0, 10.0, 100.0, 1000.0];
+        assert_eq!(gradients(source, 0), [vec![0.0; 4], all.clone()]);
+        assert_eq!(gradients(source, 1), [all, vec![0.0; 4]]);
     }
 }

@@ -161,7 +161,7 @@ impl<'p> Emitter<'p> {
 
     /// The address of an element of a buffer.
     pub(super) fn address_of(&mut self, base: Id, element: Id, bytes: usize) -> Id {
-        let element = self.w.value(Op::SConvert, Kind::U64, &[element]);
+        let element = self.sign_extended(element);
         let size = self.w.u64(bytes as u64);
         let offset = self.w.value(Op::IMul, Kind::U64, &[element, size]);
         self.w.value(Op::IAdd, Kind::U64, &[base, offset])
