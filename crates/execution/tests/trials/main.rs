@@ -8,6 +8,7 @@ mod metal;
 mod spirv;
 mod suite;
 mod vulkan;
+mod wide_functions;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,7 @@ fn main() {
         .chain(metal::trials())
         .chain(flat_objects::trials())
         .chain(vulkan::trials(missing))
+        .chain(wide_functions::trials(missing))
         .chain(suite::trials(missing));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }

@@ -196,7 +196,7 @@ fn wide_remainders(device: &VulkanDevice) -> Result<(), Failed> {
     Ok(())
 }
 
-fn random_bits(seed: u64) -> impl FnMut() -> u32 {
+pub(crate) fn random_bits(seed: u64) -> impl FnMut() -> u32 {
     let mut state = seed;
     move || {
         state = state
@@ -388,7 +388,7 @@ fn program<'m>(
     Ok(VulkanProgram::build(device, module, interpreter, false)?)
 }
 
-fn compiled(body: &str) -> Result<warpsmith_compiler::ir::Module, Failed> {
+pub(crate) fn compiled(body: &str) -> Result<warpsmith_compiler::ir::Module, Failed> {
     let source = format!("import warp as wp\n\n\n@wp.kernel\n{body}");
     Ok(compile(&source, &Options::default()).map_err(|findings| findings[0].to_string())?)
 }
