@@ -63,6 +63,17 @@ impl LaunchBlock {
     ) -> Result<Self, ArgumentError> {
         let (module, program) = interpreter.parts();
         let (threads, bindings) = interpreter.bindings(dim, arguments)?;
+        // The kernel counts elements in 32 bits.
+        let own = |count: usize| threads.saturating_mul(count) > u32::MAX as usize;
+        if let Some(array) = program.own_arrays.iter().find(|array| own(array.count())) {
+            return Err(ArgumentError::Grid {
+                dim: dim.to_vec(),
+                reason: format!(
+                    "each thread has {} elements of its own, and all of them may have 2³² at most",
+                    array.count()
+                ),
+            });
+        }
         let mut words = vec![0; HEADER_WORDS];
         words[THREADS_WORD] = threads as u64;
         words[FIRST_OWN_WORD] = bindings.first_own as u64;
@@ -159,5 +170,25 @@ fn collect<'a>(
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_no_more_elements_of_their_own_than_32_bits_count() {
+        let source = "import warp as wp\n\n@wp.kernel\ndef k():\n    \
+                      a = wp.zeros(shape=(1024,), dtype=float)\n    a[0] = 1.0\n";
+        let module = warpsmith_compiler::compile(source, &Default::default()).unwrap();
+        let interpreter = Interpreter::forward(&module).unwrap();
+        let of = |threads| LaunchBlock::new(&interpreter, &[threads], &[]);
+        assert_eq!(of(8).unwrap().own_buffers(), [8 * 1024 * 4]);
+        let refused = of(1 << 22).unwrap_err().to_string();
+        assert!(
+            refused.contains("each thread has 1024 elements"),
+            "{refused}"
+        );
     }
 }
