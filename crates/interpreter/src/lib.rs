@@ -47,6 +47,6 @@ pub use launch::{Interpreter, Outcome, Plan};
 pub use mesh::Mesh;
 pub use native::NativeDifference;
 pub use object::{Object, Objects};
-pub use random::random_arguments;
+pub use random::{random_arguments, random_arguments_without_zeros};
 pub use spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};
 pub use volume::Volume;

@@ -25,12 +25,29 @@ pub fn random_arguments(
     dim: &[usize],
     seed: u64,
 ) -> Result<Vec<Argument>, String> {
+    make(module, dim, seed, 0)
+}
+
+/// As [`random_arguments`], without integers that are zero, which may be divisors.
+///
+/// # Errors
+/// As there.
+pub fn random_arguments_without_zeros(
+    module: &Module,
+    dim: &[usize],
+    seed: u64,
+) -> Result<Vec<Argument>, String> {
+    make(module, dim, seed, 1)
+}
+
+fn make(module: &Module, dim: &[usize], seed: u64, least: u64) -> Result<Vec<Argument>, String> {
     let shortest = dim.iter().copied().min().unwrap_or(1);
     let further = highest_rank(module).saturating_sub(dim.len()).min(3);
     let mut maker = Maker {
         module,
         dim,
         inner: shortest.clamp(1, MOST_INNER[further]),
+        least,
         random: SplitMix(seed),
     };
     let parameters = module.kernel.parameters();
@@ -68,6 +85,8 @@ struct Maker<'m> {
     dim: &'m [usize],
     /// Elements along dimensions that the grid does not have.
     inner: usize,
+    /// The smallest integer.
+    least: u64,
     random: SplitMix,
 }
 
@@ -120,7 +139,7 @@ impl Maker<'_> {
                 let number = |scalar| match scalar {
                     Scalar::Bool => Number::Int(i128::from(self.random.bits() & 1)),
                     scalar if scalar.is_float() => Number::Float(self.random.signed() * 2.0),
-                    _ => Number::Int(i128::from(self.random.below(self.inner as u64))),
+                    _ => Number::Int(i128::from(self.integer())),
                 };
                 Argument::Value(
                     layout
@@ -133,6 +152,12 @@ impl Maker<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// An index along the shorter dimensions.
+    fn integer(&mut self) -> u64 {
+        let count = (self.inner as u64).saturating_sub(self.least).max(1);
+        self.least + self.random.below(count)
     }
 
     /// Every index once, in any order: threads that write through it do not meet.
@@ -190,7 +215,7 @@ impl Maker<'_> {
                     scalar if scalar.is_float() => {
                         u64::from(((self.random.signed() * span) as f32).to_bits())
                     }
-                    _ => self.random.below(self.inner as u64),
+                    _ => self.integer(),
                 };
                 let place = &mut element[leaf.byte..leaf.byte + scalar_bytes(leaf.scalar)];
                 write_bytes(leaf.scalar, bits, place);
