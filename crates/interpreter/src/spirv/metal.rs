@@ -425,7 +425,7 @@ impl Translation {
             _ if any(&[Op::ISub, Op::FSub]) => "-",
             _ if any(&[Op::IMul, Op::FMul]) => "*",
             _ if any(&[Op::UDiv, Op::FDiv, Op::SDiv]) => "/",
-            _ if any(&[Op::UMod, Op::SRem]) => "%",
+            _ if is(Op::UMod) => "%",
             _ if is(Op::LogicalOr) => "||",
             _ if is(Op::LogicalAnd) => "&&",
             _ if any(&[Op::IEqual, Op::FOrdEqual]) => "==",
@@ -458,7 +458,6 @@ impl Translation {
         if !infix.is_empty() {
             let signed = any(&[
                 Op::SDiv,
-                Op::SRem,
                 Op::SGreaterThan,
                 Op::SGreaterThanEqual,
                 Op::SLessThan,

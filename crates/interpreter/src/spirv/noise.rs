@@ -91,9 +91,9 @@ impl Emitter<'_> {
             let back = self.w.value(Op::IEqual, Kind::Bool, &[*period, minus]);
             let odd = self.w.value(Op::LogicalOr, Kind::Bool, &[none, back]);
             let divisor = self.select(Kind::U32, odd, one, *period);
-            let low = self.w.value(Op::SRem, Kind::U32, &[corners[0], divisor]);
+            let low = self.whole_remainder(Kind::U32, corners[0], divisor);
             let next = self.w.value(Op::IAdd, Kind::U32, &[low, one]);
-            *corners = [low, self.w.value(Op::SRem, Kind::U32, &[next, divisor])];
+            *corners = [low, self.whole_remainder(Kind::U32, next, divisor)];
         }
     }
 

@@ -51,7 +51,6 @@ pub(super) enum Op {
     SDiv = 135,
     FDiv = 136,
     UMod = 137,
-    SRem = 138,
     FRem = 140,
     LogicalOr = 166,
     LogicalAnd = 167,

@@ -371,7 +371,7 @@ impl Emitter<'_> {
             .w
             .value(Op::LogicalOr, Kind::Bool, &[by_zero, by_minus]);
         let divisor = self.select(k, special, one, b);
-        let rest = self.w.value(Op::SRem, k, &[a, divisor]);
+        let rest = self.whole_remainder(k, a, divisor);
         if op == Binary::Mod {
             return rest;
         }
@@ -388,6 +388,14 @@ impl Emitter<'_> {
         let lower = self.w.value(Op::LogicalAnd, Kind::Bool, &[inexact, differ]);
         let below = self.w.value(Op::ISub, k, &[quotient, one]);
         self.select(k, lower, below, quotient)
+    }
+
+    /// What is left of a signed integer. Vulkan leaves `OpSRem` of a negative number undefined, and NVIDIA's
+    /// driver makes use of that; quotients are defined.
+    pub(super) fn whole_remainder(&mut self, k: Kind, a: Id, divisor: Id) -> Id {
+        let quotient = self.w.value(Op::SDiv, k, &[a, divisor]);
+        let whole = self.w.value(Op::IMul, k, &[quotient, divisor]);
+        self.w.value(Op::ISub, k, &[a, whole])
     }
 
     /// A whole number in the width of its type.
@@ -753,5 +761,28 @@ impl Emitter<'_> {
             (Comparison::GreaterEqual, false) => Op::UGreaterThanEqual,
         };
         self.w.value(op, Kind::Bool, &[a, b])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SpirvTarget;
+    use crate::Interpreter;
+
+    #[test]
+    fn no_remainder_is_one_that_vulkan_leaves_undefined() {
+        let source = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=int), y: wp.array(dtype=int)):\n    \
+                      i = wp.tid()\n    y[i] = x[i] % y[i] + x[i] // y[i]\n";
+        let module = warpsmith_compiler::compile(source, &Default::default()).unwrap();
+        let interpreter = Interpreter::forward(&module).unwrap();
+        let spirv = interpreter.spirv(SpirvTarget::default()).unwrap();
+        let (mut rest, mut quotients) = (&spirv.words[5..], 0);
+        while let Some(head) = rest.first() {
+            // `OpSRem` and `OpSMod`.
+            assert!(![138, 139].contains(&(head & 0xffff)));
+            quotients += usize::from(head & 0xffff == 135);
+            rest = &rest[(head >> 16) as usize..];
+        }
+        assert!(quotients >= 2, "{quotients}");
     }
 }
