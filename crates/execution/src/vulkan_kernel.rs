@@ -202,7 +202,7 @@ impl<'m> VulkanProgram<'m> {
         if uploaded.groups == 0 {
             return Ok(Vec::new());
         }
-        let step = VulkanStep::Launch {
+        let step = VulkanStep {
             kernel: &self.kernel,
             block: uploaded.block.address(),
             groups: uploaded.groups,

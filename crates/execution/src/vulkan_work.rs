@@ -83,20 +83,6 @@ pub struct WorkLaunch<'f> {
     pub arguments: Vec<WorkArgument>,
 }
 
-/// One step of a work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkStep {
-    /// The launch of this number.
-    Launch(usize),
-    /// A copy from one buffer into another.
-    Copy {
-        /// Where from.
-        from: usize,
-        /// Where to.
-        to: usize,
-    },
-}
-
 /// Buffers on a device and what is done to them, recorded.
 #[derive(Debug)]
 pub struct VulkanWork {
@@ -117,12 +103,12 @@ struct Bound {
 }
 
 impl VulkanWork {
-    /// Records `steps` over `buffers`.
+    /// Records launches over `buffers`, in the order of their numbers in `steps`.
     pub fn new(
         device: &VulkanDevice,
         buffers: Vec<VulkanBuffer>,
         launches: &[WorkLaunch<'_>],
-        steps: &[WorkStep],
+        steps: &[usize],
     ) -> Result<Self, VulkanError> {
         if steps.len() > MOST_STEPS {
             return Err(DeviceError::BadSize {
@@ -138,16 +124,10 @@ impl VulkanWork {
             .map(|launch| bind(device, launch, &buffers))
             .collect::<Result<Vec<_>, _>>()?;
         let recorded: Vec<VulkanStep<'_>> = (steps.iter())
-            .map(|step| match *step {
-                WorkStep::Launch(n) => VulkanStep::Launch {
-                    kernel: &launches[n].function.kernel,
-                    block: bound[n].block.address(),
-                    groups: bound[n].groups,
-                },
-                WorkStep::Copy { from, to } => VulkanStep::Copy {
-                    from: &buffers[from],
-                    to: &buffers[to],
-                },
+            .map(|n| VulkanStep {
+                kernel: &launches[*n].function.kernel,
+                block: bound[*n].block.address(),
+                groups: bound[*n].groups,
             })
             .collect();
         // SAFETY: the blocks hold the addresses of `buffers`, which live beside the commands until they are

@@ -1,4 +1,4 @@
-//! Launches and copies that are recorded once and run often.
+//! Launches that are recorded once and run often.
 //!
 //! Invariant: each step sees what the one before wrote; the host sees everything once a run has returned.
 
@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use ash::vk;
 
-use super::buffer::VulkanBuffer;
 use super::device::{Shared, VulkanDevice};
 use super::kernel::{Pipeline, VulkanKernel};
 use crate::error::DeviceError;
@@ -19,25 +18,15 @@ const EMPTY_RUNS: usize = 31;
 /// A run of nothing that takes longer does not end.
 const EMPTY_LIMIT: Duration = Duration::from_secs(20);
 
-/// One thing to do on a device.
+/// A launch of a kernel over workgroups.
 #[derive(Clone, Copy, Debug)]
-pub enum VulkanStep<'a> {
-    /// A kernel over workgroups, with the address of its launch block.
-    Launch {
-        /// The kernel.
-        kernel: &'a VulkanKernel,
-        /// Where its launch block lies.
-        block: u64,
-        /// How many workgroups.
-        groups: u32,
-    },
-    /// The beginning of one buffer into another, as many bytes as the shorter has.
-    Copy {
-        /// Where from.
-        from: &'a VulkanBuffer,
-        /// Where to.
-        to: &'a VulkanBuffer,
-    },
+pub struct VulkanStep<'a> {
+    /// The kernel.
+    pub kernel: &'a VulkanKernel,
+    /// Where its launch block lies.
+    pub block: u64,
+    /// How many workgroups.
+    pub groups: u32,
 }
 
 /// Steps that are recorded.
@@ -88,10 +77,7 @@ impl VulkanDevice {
             commands,
             timer,
             _pipelines: (steps.iter())
-                .filter_map(|step| match step {
-                    VulkanStep::Launch { kernel, .. } => Some(Arc::clone(&kernel.pipeline)),
-                    VulkanStep::Copy { .. } => None,
-                })
+                .map(|step| Arc::clone(&step.kernel.pipeline))
                 .collect(),
         };
         shared.record(recorded.commands, |device, commands| {
@@ -134,35 +120,16 @@ impl VulkanDevice {
 
 fn record_step(shared: &Shared, commands: vk::CommandBuffer, step: &VulkanStep<'_>) {
     let device = &shared.device;
-    match step {
-        VulkanStep::Launch {
-            kernel,
-            block,
-            groups,
-        } => {
-            let (x, y) = grid(*groups);
-            let stages = vk::ShaderStageFlags::COMPUTE;
-            let word = block.to_le_bytes();
-            let point = vk::PipelineBindPoint::COMPUTE;
-            // SAFETY: pipeline and layout are this device's; the push constant is one word, as the layout
-            // says; the grid is within what every device takes.
-            unsafe {
-                device.cmd_bind_pipeline(commands, point, kernel.pipeline.handle);
-                device.cmd_push_constants(commands, shared.layout, stages, 0, &word);
-                device.cmd_dispatch(commands, x, y, 1);
-            }
-        }
-        VulkanStep::Copy { from, to } => {
-            let size = from.len().min(to.len()) as u64;
-            let region = vk::BufferCopy {
-                size,
-                ..vk::BufferCopy::default()
-            };
-            if size > 0 {
-                // SAFETY: both buffers are this device's, were made for copies, and hold the region.
-                unsafe { device.cmd_copy_buffer(commands, from.buffer, to.buffer, &[region]) };
-            }
-        }
+    let (x, y) = grid(step.groups);
+    let stages = vk::ShaderStageFlags::COMPUTE;
+    let word = step.block.to_le_bytes();
+    let point = vk::PipelineBindPoint::COMPUTE;
+    // SAFETY: pipeline and layout are this device's; the push constant is one word, as the layout says; the
+    // grid is within what every device takes.
+    unsafe {
+        device.cmd_bind_pipeline(commands, point, step.kernel.pipeline.handle);
+        device.cmd_push_constants(commands, shared.layout, stages, 0, &word);
+        device.cmd_dispatch(commands, x, y, 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
-use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep};
+use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::programme::{Direction, Walks};
@@ -69,15 +69,13 @@ impl VulkanBorrow {
             read_and_add(A, source, 1, 2),
             read_and_add(A, source, u32::MAX, 2),
         ];
-        let sweeps = |step: u32, undo: usize| {
-            WorkStep::Launch(2 * undo + usize::from(!Walks::changes_b(step)))
-        };
+        let sweeps = |step: u32, undo: usize| 2 * undo + usize::from(!Walks::changes_b(step));
         let mut steps = Vec::new();
         for (reading, change) in [(4, 6), (5, 7)] {
             steps.extend((0..walks.steps).map(|step| sweeps(step, 0)));
-            steps.push(WorkStep::Launch(reading));
+            steps.push(reading);
             steps.extend((0..walks.steps).rev().map(|step| sweeps(step, 1)));
-            steps.push(WorkStep::Launch(change));
+            steps.push(change);
         }
         let work = VulkanWork::new(device, buffers, &launches, &steps).map_err(failed(ID))?;
         Ok(Self { work })

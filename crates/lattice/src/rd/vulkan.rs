@@ -3,7 +3,7 @@
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{
-    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep,
+    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch,
 };
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
@@ -79,10 +79,11 @@ impl VulkanRun {
             launch(MEDIA[1], MEMORY, MEDIA[0]),
         ];
         let which = |step: usize| match step {
-            0 => WorkStep::Launch(0),
-            step => WorkStep::Launch(if step % 2 == 1 { 1 } else { 2 }),
+            0 => 0,
+            step if step % 2 == 1 => 1,
+            _ => 2,
         };
-        let recorded: Vec<WorkStep> = (0..steps).map(which).collect();
+        let recorded: Vec<usize> = (0..steps).map(which).collect();
         let work = VulkanWork::new(device, buffers, &launches, &recorded).map_err(failed(ID))?;
         let last = if steps % 2 == 1 { MEDIA[0] } else { MEDIA[1] };
         Ok(Self { work, last })

@@ -1,7 +1,7 @@
 //! The keyed XOR on Vulkan, eight bytes to a thread.
 
 use warpsmith_device::VulkanDevice;
-use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep};
+use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::Key;
@@ -39,7 +39,7 @@ impl VulkanXor {
                 WorkArgument::Array(1, vec![period]),
             ],
         };
-        let work = VulkanWork::new(device, buffers, &[launch], &[WorkStep::Launch(0)]);
+        let work = VulkanWork::new(device, buffers, &[launch], &[0]);
         Ok(Self {
             work: work.map_err(failed(ID))?,
             original: data,

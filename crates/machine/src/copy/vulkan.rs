@@ -3,7 +3,7 @@
 
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
-use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep};
+use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::ID;
@@ -30,7 +30,7 @@ impl VulkanCopy {
             dim: vec![vectors],
             arguments: vec![array(0), array(TARGET)],
         };
-        let work = VulkanWork::new(device, buffers, &[launch], &[WorkStep::Launch(0)]);
+        let work = VulkanWork::new(device, buffers, &[launch], &[0]);
         Ok(Self {
             work: work.map_err(failed(ID))?,
             words: source.len(),

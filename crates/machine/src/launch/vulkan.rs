@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use warpsmith_device::{VulkanBuffer, VulkanDevice};
-use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep};
+use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::{ID, expected_mark};
@@ -31,7 +31,7 @@ impl VulkanMarks {
             ],
         };
         let all: Vec<WorkLaunch<'_>> = (0..launches).map(launch).collect();
-        let steps: Vec<WorkStep> = (0..launches).map(WorkStep::Launch).collect();
+        let steps: Vec<usize> = (0..launches).collect();
         let work = VulkanWork::new(device, buffers, &all, &steps).map_err(failed(ID))?;
         Ok(Self { work })
     }

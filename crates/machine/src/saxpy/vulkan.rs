@@ -3,7 +3,7 @@
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{
-    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch, WorkStep,
+    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch,
 };
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
@@ -43,7 +43,7 @@ impl VulkanSaxpy {
                 WorkArgument::Float(f64::from(A)),
             ],
         };
-        let work = VulkanWork::new(device, buffers, &[launch], &[WorkStep::Launch(0)]);
+        let work = VulkanWork::new(device, buffers, &[launch], &[0]);
         Ok(Self {
             work: work.map_err(failed(ID))?,
             elements: x.len(),
