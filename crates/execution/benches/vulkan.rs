@@ -8,7 +8,8 @@ use std::time::Duration;
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::VulkanProgram;
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, SpirvTarget};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+use warpsmith_spirv::{Spirv, SpirvTarget};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -91,7 +92,7 @@ fn emission() -> Result<(), Box<dyn std::error::Error>> {
     while begun.elapsed() < Duration::from_secs(1) {
         for module in &modules {
             let planned = Interpreter::forward(module);
-            if let Ok(spirv) = planned.and_then(|plan| plan.spirv(SpirvTarget::default())) {
+            if let Ok(spirv) = planned.and_then(|plan| Spirv::of(&plan, SpirvTarget::default())) {
                 kernels += 1;
                 words += spirv.words.len();
             }

@@ -8,10 +8,8 @@ use warpsmith_core::Finding;
 use warpsmith_device::{
     DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanStep,
 };
-use warpsmith_interpreter::{
-    Argument, ArgumentError, BufferAddresses, FloatControl, Interpreter, LaunchBlock, Spirv,
-    SpirvNeeds, SpirvTarget,
-};
+use warpsmith_interpreter::{Argument, ArgumentError, Interpreter};
+use warpsmith_spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};
 
 /// Why a kernel could not run on a Vulkan device.
 #[derive(Debug, Error)]
@@ -64,8 +62,7 @@ pub(crate) fn kernel_for(
     interpreter: &Interpreter<'_>,
     silent: bool,
 ) -> Result<VulkanKernel, VulkanError> {
-    let spirv = interpreter
-        .spirv(spirv_target(device.facts(), silent))
+    let spirv = Spirv::of(interpreter, spirv_target(device.facts(), silent))
         .map_err(VulkanError::Refused)?;
     check_needs(device.facts(), spirv.needs)?;
     // SAFETY: the emitter writes valid modules (`spirv-val` says so in its tests), and the device was just

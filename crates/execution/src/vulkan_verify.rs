@@ -6,7 +6,8 @@ use serde::Serialize;
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_device::{DeviceError, VulkanDevice};
-use warpsmith_interpreter::{Argument, Interpreter, Spirv};
+use warpsmith_interpreter::{Argument, Interpreter};
+use warpsmith_spirv::Spirv;
 
 use crate::agreement::{Difference, compare_bits, compare_conditioned};
 use crate::conditioning::{MOVES, moved};

@@ -12,9 +12,8 @@ use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{
     DeviceError, VulkanBuffer, VulkanCommands, VulkanDevice, VulkanKernel, VulkanStep,
 };
-use warpsmith_interpreter::{
-    Argument, ArrayArgument, BufferAddresses, Interpreter, LaunchBlock, OnDevice, Plan, Spirv,
-};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, OnDevice, Plan};
+use warpsmith_spirv::{BufferAddresses, LaunchBlock, Spirv};
 
 use crate::vulkan_kernel::{VulkanError, kernel_for};
 

@@ -33,7 +33,8 @@ pub struct Borrowed {
 pub struct OnDevice(pub usize);
 
 /// What the bytes of an array lie in.
-pub(super) trait Bytes {
+pub trait Bytes {
+    /// How many there are.
     fn size(&self) -> usize;
 }
 

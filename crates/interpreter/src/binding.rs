@@ -41,6 +41,17 @@ pub(super) struct Bindings {
     pub(super) given: Vec<(BoundArray, Type)>,
 }
 
+/// What a launch gives the threads of another device.
+#[derive(Clone, Debug)]
+pub struct BoundArguments {
+    /// How many threads there are.
+    pub threads: usize,
+    /// The first buffer that is not an argument's but each thread's own.
+    pub first_own: usize,
+    /// Values of the parameters: where they lie, what they are, their bits.
+    pub parameters: Vec<(Cell, Scalar, u64)>,
+}
+
 impl Interpreter<'_> {
     /// Lays out the arguments; takes no memory for arrays.
     pub(super) fn bind<M: Bytes>(

@@ -8,13 +8,14 @@
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Factorisation {
+pub enum Factorisation {
     /// Eigenvectors as columns, eigenvalues.
     Eig3,
     /// A rotation and an upper triangle.
     Qr3,
-    /// Left factor, singular values, right factor.
+    /// Left factor, singular values, right factor of a 2 × 2 matrix.
     Svd2,
+    /// The same of a 3 × 3 matrix.
     Svd3,
 }
 
@@ -33,12 +34,12 @@ impl Factorisation {
     }
 
     /// Numbers in the matrix.
-    pub(super) fn inputs(self) -> usize {
+    pub fn inputs(self) -> usize {
         if self == Self::Svd2 { 4 } else { 9 }
     }
 
     /// Numbers in all factors.
-    pub(super) fn outputs(self) -> usize {
+    pub fn outputs(self) -> usize {
         match self {
             Self::Eig3 => 12,
             Self::Qr3 => 18,

@@ -211,7 +211,7 @@ impl Observations {
 }
 
 /// Points a finding at a line of the module's source.
-pub(super) fn at_line(finding: Finding, module: &Module, line: u32) -> Finding {
+pub fn at_line(finding: Finding, module: &Module, line: u32) -> Finding {
     match module.lines.get(line as usize) {
         Some(line) => finding.at(Span::line(module.names.get(module.file), line.number)),
         None => finding,

@@ -2,6 +2,10 @@
 //!
 //! A program is a flat list. Branches and loops are structured: each opens and closes, and jumps only
 //! skip what no lane would do.
+//!
+//! Fields are documented where their names do not say it: `dst` is the cell of the result, `a`, `b` and
+//! `src` are those of the operands, `ty` is the type of the operation.
+#![expect(missing_docs, reason = "most names say all that there is to say")]
 
 use super::factorisation::Factorisation;
 use super::lanes::Cell;
@@ -12,7 +16,7 @@ use warpsmith_ir::types::{Scalar, TypeId};
 
 /// An operation on two scalars of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Binary {
+pub enum Binary {
     Add,
     Sub,
     Mul,
@@ -33,7 +37,7 @@ pub(super) enum Binary {
 
 /// An operation on one scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unary {
+pub enum Unary {
     Neg,
     Abs,
     Sign,
@@ -74,7 +78,7 @@ pub(super) enum Unary {
 
 /// A question about one floating-point scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub enum Class {
     Nan,
     Inf,
     Finite,
@@ -82,21 +86,21 @@ pub(super) enum Class {
 
 /// An update of memory that gives the old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Update {
+pub enum Update {
     Binary(Binary),
     Exchange,
 }
 
 /// Which memory: an array's values or their gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
+pub enum Space {
     Value,
     Gradient,
 }
 
 /// Which buffer a reference points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BufferAt {
+pub enum BufferAt {
     /// That of an array parameter of the kernel.
     Param(u16),
     /// Each lane's own, by number.
@@ -105,22 +109,22 @@ pub(super) enum BufferAt {
 
 /// A scalar in memory, for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Location {
-    pub(super) buffer: BufferAt,
+pub struct Location {
+    pub buffer: BufferAt,
     /// The element's number in the buffer.
-    pub(super) element: Cell,
+    pub element: Cell,
     /// The first scalar in the element.
-    pub(super) column: u32,
+    pub column: u32,
     /// What to add to the column, where an index is only known to the lane.
-    pub(super) offset: Option<Cell>,
-    pub(super) space: Space,
+    pub offset: Option<Cell>,
+    pub space: Space,
     /// What the buffer's elements are.
-    pub(super) element_type: TypeId,
+    pub element_type: TypeId,
 }
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Instruction {
+pub enum Instruction {
     Binary {
         op: Binary,
         ty: Scalar,
@@ -383,7 +387,7 @@ pub(super) enum Instruction {
 
 impl Instruction {
     /// Whether its results are the same wherever floats are rounded as IEEE 754 says.
-    pub(super) fn rounds_alike(&self) -> bool {
+    pub fn rounds_alike(&self) -> bool {
         match self {
             Self::Unary { op, ty, .. } => {
                 !ty.is_float()

@@ -21,11 +21,11 @@ static ZEROES: [u64; LANES] = [0; LANES];
 
 /// A register: one scalar per lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Cell(pub(super) u32);
+pub struct Cell(pub u32);
 
 impl Cell {
     /// The cell `n` places on, of a value that takes several.
-    pub(super) fn at(self, n: usize) -> Self {
+    pub fn at(self, n: usize) -> Self {
         Self(self.0 + n as u32)
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn each(mut lanes: Mask) -> impl Iterator<Item = usize> {
 }
 
 /// Whether lanes of this scalar take 64 bits.
-pub(super) fn is_wide(scalar: Scalar) -> bool {
+pub fn is_wide(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::F64 | Scalar::I64 | Scalar::U64)
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
 use super::argument::{Argument, ArgumentError, Bytes};
-use super::binding::{Bindings, array_type, shares_memory};
+use super::binding::{BoundArguments, array_type, shares_memory};
 use super::findings::{Fault, Faults, Observations, at_line};
 use super::instruction::Instruction;
 use super::lanes::LANES;
@@ -15,7 +15,6 @@ use super::machine::Machine;
 use super::native::NativeCode;
 use super::object::Objects;
 use super::plan::{Program, plan};
-use super::spirv::{self, Spirv, SpirvTarget};
 use warpsmith_ir::types::{Type, TypeId};
 use warpsmith_ir::{FunctionKind, Module};
 
@@ -193,48 +192,40 @@ impl<'m> Interpreter<'m> {
         self.plan.program.code.len()
     }
 
-    /// The kernel as SPIR-V.
-    ///
-    /// # Errors
-    /// A finding that names what Vulkan kernels do not support.
-    pub fn spirv(&self, target: SpirvTarget) -> Result<Spirv, Vec<Finding>> {
-        spirv::write(self.module, &self.plan.program, target)
-    }
-
-    /// The kernel as text for Metal.
-    ///
-    /// # Errors
-    /// A finding that names what Metal kernels do not support, such as 64-bit floats.
-    pub fn metal(&self) -> Result<String, Vec<Finding>> {
-        spirv::write_metal(self.module, &self.plan.program)
-    }
-
     /// Whether every device that rounds as IEEE 754 says gives the same bits: all numbers are whole or come
     /// of + − × ÷ √, and no sum of floats depends on the order of threads.
     pub fn rounds_alike(&self) -> bool {
         self.plan.program.code.iter().all(Instruction::rounds_alike)
     }
 
-    pub(super) fn parts(&self) -> (&'m Module, &Program) {
+    /// The kernel's module and its scalar form.
+    pub fn scalar_form(&self) -> (&'m Module, &Program) {
         (self.module, &self.plan.program)
     }
 
-    /// The number of threads and what a launch gives them; no memory is taken for arrays.
-    pub(super) fn bindings<M: Bytes>(
+    /// Checks the arguments of a launch on another device; no memory is taken for arrays.
+    ///
+    /// # Errors
+    /// Arguments or a grid that do not fit the kernel.
+    pub fn bound_arguments<M: Bytes>(
         &self,
         dim: &[usize],
         arguments: &[Argument<M>],
-    ) -> Result<(usize, Bindings), ArgumentError> {
+    ) -> Result<BoundArguments, ArgumentError> {
         let threads = self.threads(dim)?;
-        Ok((threads, self.bind(dim, arguments)?))
+        let bindings = self.bind(dim, arguments)?;
+        Ok(BoundArguments {
+            threads,
+            first_own: bindings.first_own,
+            parameters: bindings.parameters,
+        })
     }
 
-    /// What went wrong in some thread at an instruction of the program.
-    pub(super) fn fault_at(&self, at: usize) -> Finding {
+    /// What went wrong in some thread at an instruction of the program; `was_cut` says that a loop which
+    /// is part of the instruction did not end.
+    pub fn fault_at(&self, at: usize, was_cut: bool) -> Finding {
         let program = &self.plan.program;
         let mut faults = Faults::default();
-        // A loop that is part of an instruction was cut: see `spirv::CUT`.
-        let (at, was_cut) = (at & !spirv::CUT, at & spirv::CUT != 0);
         let fault = match program.code.get(at) {
             _ if was_cut => Fault::Endless,
             Some(Instruction::Binary { ty, .. }) if !ty.is_float() => Fault::ZeroDivisor,

@@ -11,31 +11,35 @@ use warpsmith_ir::Module;
 use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
 
 /// Buffer, first element, four sizes, four strides (in elements).
-pub(super) const ARRAY_LEAVES: usize = 10;
+pub const ARRAY_LEAVES: usize = 10;
 /// Where the sizes begin.
-pub(super) const ARRAY_SHAPE: usize = 2;
+pub const ARRAY_SHAPE: usize = 2;
 /// Where the strides begin.
-pub(super) const ARRAY_STRIDES: usize = 6;
+pub const ARRAY_STRIDES: usize = 6;
 /// An array that is reached through lists of indices has the leaves of an array of its shape, those of the
 /// array that the lists point into, and from this one on those of the lists.
 pub(super) const MAPPED_LISTS: usize = 2;
 
 /// One scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leaf {
-    pub(super) scalar: Scalar,
+pub struct Leaf {
+    /// What it is.
+    pub scalar: Scalar,
     /// Where it lies in the value's bytes.
-    pub(super) byte: usize,
+    pub byte: usize,
 }
 
 /// A type's leaves and size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) leaves: Vec<Leaf>,
-    pub(super) bytes: usize,
-    pub(super) alignment: usize,
+pub struct Layout {
+    /// The scalars, in order.
+    pub leaves: Vec<Leaf>,
+    /// Size in memory.
+    pub bytes: usize,
+    /// What addresses are multiples of.
+    pub alignment: usize,
     /// Whether part of it is an array, which has no bytes of its own.
-    pub(super) holds_array: bool,
+    pub holds_array: bool,
 }
 
 /// Size in memory, which is also the alignment.
@@ -66,7 +70,7 @@ impl Layout {
     }
 
     /// Scalars one after the other, as a struct has them.
-    pub(super) fn sequence(scalars: &[Scalar]) -> Self {
+    pub fn sequence(scalars: &[Scalar]) -> Self {
         let mut layout = Self::default();
         for scalar in scalars {
             layout.append(&Self::run(*scalar, 1));
@@ -87,7 +91,7 @@ impl Layout {
     }
 
     /// The layout of a type.
-    pub(super) fn of(module: &Module, ty: TypeId) -> Self {
+    pub fn of(module: &Module, ty: TypeId) -> Self {
         match module.types.get(ty) {
             Type::Scalar(scalar) => Self::run(scalar, 1),
             Type::Vector { length, scalar } => Self::run(scalar, length as usize),
@@ -151,7 +155,7 @@ impl Layout {
     }
 
     /// The first element with a number that is infinite or none, and how many there are.
-    pub(super) fn non_finite(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+    pub fn non_finite(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let floats: Vec<&Leaf> = self
             .leaves
             .iter()
@@ -178,7 +182,7 @@ impl Layout {
     }
 
     /// Where the leaves of a field begin, and the field's type.
-    pub(super) fn field(
+    pub fn field(
         module: &Module,
         ty: TypeId,
         name: warpsmith_ir::names::Name,

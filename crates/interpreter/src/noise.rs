@@ -13,13 +13,15 @@ pub(super) const MOST_INPUTS: usize = 12;
 
 /// A noise function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Noise {
+pub struct Noise {
     kind: NoiseKind,
     axes: usize,
 }
 
+/// What kind of noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoiseKind {
+pub enum NoiseKind {
+    /// Without an end.
     Plain,
     /// Repeats after a number of cells along each axis.
     Periodic,
@@ -40,17 +42,17 @@ impl Noise {
     }
 
     /// Which one it is.
-    pub(super) fn kind(self) -> NoiseKind {
+    pub fn kind(self) -> NoiseKind {
         self.kind
     }
 
     /// Numbers in the point.
-    pub(super) fn axes(self) -> usize {
+    pub fn axes(self) -> usize {
         self.axes
     }
 
     /// Words that go in.
-    pub(super) fn inputs(self) -> usize {
+    pub fn inputs(self) -> usize {
         1 + self.axes
             + match self.kind {
                 NoiseKind::Plain => 0,
@@ -60,7 +62,7 @@ impl Noise {
     }
 
     /// Numbers that come out.
-    pub(super) fn outputs(self) -> usize {
+    pub fn outputs(self) -> usize {
         match self.kind {
             NoiseKind::Curl if self.axes == 2 => 2,
             NoiseKind::Curl => 3,
@@ -179,7 +181,7 @@ struct Field {
 }
 
 /// What each coordinate is multiplied by to make a lattice point's number.
-pub(super) const PRIMES: [u32; 4] = [73_856_093, 19_349_663, 53_471_161, 10_000_019];
+pub const PRIMES: [u32; 4] = [73_856_093, 19_349_663, 53_471_161, 10_000_019];
 
 impl Cell {
     fn around(axes: usize, coordinate: impl Fn(usize) -> f32) -> Self {
@@ -286,7 +288,7 @@ impl Cell {
 }
 
 /// The generator's step: O'Neill's RXS-M-XS output function over one congruential step.
-pub(super) fn permuted(state: u32) -> u32 {
+pub fn permuted(state: u32) -> u32 {
     let word = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let mixed = ((word >> ((word >> 28) + 4)) ^ word).wrapping_mul(277_803_737);
     (mixed >> 22) ^ mixed

@@ -37,7 +37,7 @@ pub type Objects = BTreeMap<u64, Arc<Object>>;
 
 /// A question to an object. The first word that it takes is the object's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub enum Question {
     /// Which point is at this place of the order by cells.
     GridPoint,
     /// The state of a search around a point.
@@ -47,7 +47,10 @@ pub(super) enum Question {
     /// A point of a triangle.
     MeshPosition,
     /// The nearest point of a mesh; with its side by rays, or without.
-    MeshPoint { signed: bool },
+    MeshPoint {
+        /// By rays.
+        signed: bool,
+    },
     /// The same, with its side by normals.
     MeshPointByNormals,
     /// Where a ray meets a mesh.
@@ -57,7 +60,12 @@ pub(super) enum Question {
     /// The same, and how it changes along each axis.
     VolumeSlope,
     /// A place or a direction of the world in a volume's own space, or the other way.
-    VolumeMap { to_index: bool, direction: bool },
+    VolumeMap {
+        /// Into the volume's own space.
+        to_index: bool,
+        /// A direction, which is not moved.
+        direction: bool,
+    },
 }
 
 /// The most words that go into a question or come out of it.
@@ -92,7 +100,7 @@ impl Question {
     }
 
     /// The types of the words that it takes.
-    pub(super) fn inputs(self) -> &'static [Scalar] {
+    pub fn inputs(self) -> &'static [Scalar] {
         use Scalar::{F32, I32, U64};
         match self {
             Self::GridPoint => &[U64, I32],

@@ -1,6 +1,7 @@
 //! Tiles as the lanes see them, and what is done with whole ones.
 //!
 //! On a CPU a block is one thread: a tile is memory of the thread's own, and a view is another shape of it.
+#![expect(missing_docs, reason = "the variants say what their fields are")]
 
 use super::instruction::Space;
 use super::lanes::Cell;
@@ -9,28 +10,28 @@ use warpsmith_ir::types::{Scalar, TypeId};
 
 /// A tile: where its cells say that it lies, and its shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tile {
+pub struct Tile {
     /// Its buffer and, in the next cell, its first element.
-    pub(super) cells: Cell,
-    pub(super) shape: Vec<usize>,
+    pub cells: Cell,
+    pub shape: Vec<usize>,
     /// Elements between neighbours, per dimension.
-    pub(super) strides: Vec<isize>,
+    pub strides: Vec<isize>,
     /// The scalars of an element.
-    pub(super) scalars: Vec<Scalar>,
+    pub scalars: Vec<Scalar>,
     /// What an element is.
-    pub(super) element: TypeId,
+    pub element: TypeId,
     /// Whether the memory is its own; else it is a view of another tile's.
-    pub(super) owner: bool,
+    pub owner: bool,
 }
 
 impl Tile {
     /// Elements.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.shape.iter().product()
     }
 
     /// Whether its elements lie one after the other.
-    pub(super) fn is_dense(&self) -> bool {
+    pub fn is_dense(&self) -> bool {
         let mut stride = 1;
         for (size, own) in self.shape.iter().zip(&self.strides).rev() {
             if *size > 1 && *own != stride {
@@ -42,7 +43,7 @@ impl Tile {
     }
 
     /// How far each element lies from the first, in the order of the last index.
-    pub(super) fn offsets(&self) -> Vec<isize> {
+    pub fn offsets(&self) -> Vec<isize> {
         let mut offsets = vec![0];
         for (size, stride) in self.shape.iter().zip(&self.strides) {
             let before = std::mem::take(&mut offsets);
@@ -55,20 +56,20 @@ impl Tile {
 
 /// An array that a tile is loaded from or stored to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TileArray {
+pub struct TileArray {
     /// The cells of the array value.
-    pub(super) cells: Cell,
+    pub cells: Cell,
     /// The first element of the tile, per dimension.
-    pub(super) offsets: Vec<Cell>,
+    pub offsets: Vec<Cell>,
     /// Whether elements outside the array are left out; else they are a fault.
-    pub(super) checked: bool,
+    pub checked: bool,
     /// A tile of indices that replaces those along an axis.
-    pub(super) indices: Option<(Tile, usize)>,
+    pub indices: Option<(Tile, usize)>,
 }
 
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TileKind {
+pub enum TileKind {
     /// The tile's elements are the array's, or zero outside of it.
     Load(TileArray),
     /// The array's elements are the tile's.
@@ -117,7 +118,7 @@ pub(super) enum TileKind {
 
 /// Which equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Solve {
+pub enum Solve {
     /// L x = b.
     Lower,
     /// U x = b.
@@ -128,16 +129,16 @@ pub(super) enum Solve {
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TileCall {
-    pub(super) kind: TileKind,
-    pub(super) tiles: Vec<Tile>,
+pub struct TileCall {
+    pub kind: TileKind,
+    pub tiles: Vec<Tile>,
     /// An array of the thread's own for what lies between, where the operation needs one on a device.
-    pub(super) room: Option<Cell>,
+    pub room: Option<Cell>,
 }
 
 impl TileCall {
     /// Shows the runs of cells that it reads, then those that it writes.
-    pub(super) fn cells(&self, mut shows: impl FnMut(Cell, usize, bool)) {
+    pub fn cells(&self, mut shows: impl FnMut(Cell, usize, bool)) {
         let mut read = |cell: Cell, count: usize| shows(cell, count, false);
         let (written, sources) = match &self.kind {
             TileKind::View(_) => self.tiles.split_at(1),

@@ -9,9 +9,8 @@ use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_execution::compare_arguments;
-use warpsmith_interpreter::{
-    Argument, BufferAddresses, Interpreter, LaunchBlock, Spirv, random_arguments,
-};
+use warpsmith_interpreter::{Argument, Interpreter, random_arguments};
+use warpsmith_spirv::{BufferAddresses, LaunchBlock, Spirv, metal};
 
 use crate::kernel_files;
 
@@ -46,7 +45,7 @@ fn texts_compute() -> Result<(), Failed> {
             let Ok(interpreter) = planned(module, adjoint) else {
                 continue;
             };
-            let text = match interpreter.metal() {
+            let text = match metal(&interpreter) {
                 Ok(text) => text,
                 Err(findings) => {
                     let message = &findings[0].message;

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::{Options, compile};
-use warpsmith_interpreter::{FloatControl, Interpreter, SpirvTarget};
+use warpsmith_interpreter::Interpreter;
+use warpsmith_spirv::{FloatControl, Spirv, SpirvTarget};
 
 use crate::kernel_files;
 
@@ -44,7 +45,7 @@ fn all_are_valid() -> Result<(), Failed> {
         for planned in [Interpreter::forward(&module), Interpreter::adjoint(&module)] {
             let Ok(interpreter) = planned else { continue };
             for target in [SpirvTarget::default(), every, without_doubles] {
-                let spirv = match interpreter.spirv(target) {
+                let spirv = match Spirv::of(&interpreter, target) {
                     Ok(spirv) => spirv,
                     Err(findings) => {
                         refused += 1;

@@ -31,4 +31,4 @@ mod worker;
 
 pub use check::NativeDifference;
 pub(super) use code::NativeCode;
-pub(super) use simplify::simplify;
+pub use simplify::{Code, simplify};

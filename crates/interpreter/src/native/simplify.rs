@@ -21,10 +21,10 @@ const MOST_PASSES: usize = 8;
 const LONGEST_FOLLOWED: usize = 1 << 14;
 
 /// The instructions that are left, each at its old position.
-pub(crate) type Code = Vec<Option<Instruction>>;
+pub type Code = Vec<Option<Instruction>>;
 
 /// Simplifies a program.
-pub(crate) fn simplify(program: &Program) -> Code {
+pub fn simplify(program: &Program) -> Code {
     simplify_and(program, |_, _| {})
 }
 

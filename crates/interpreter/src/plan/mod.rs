@@ -34,4 +34,5 @@ mod vector;
 mod walk;
 
 pub(super) use builder::number_bits;
-pub(super) use program::{Program, plan};
+pub(super) use program::plan;
+pub use program::{OwnArray, Parameter, Program};

@@ -17,23 +17,29 @@ use warpsmith_ir::{FunctionKind, Module};
 
 /// A parameter of the kernel and where its value lies in the registers.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameter {
-    pub(crate) name: String,
-    pub(crate) ty: TypeId,
-    pub(crate) first: Cell,
+pub struct Parameter {
+    /// As the kernel names it.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeId,
+    /// Its first leaf.
+    pub first: Cell,
 }
 
 /// An array that each thread has for itself.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnArray {
-    pub(crate) layout: Layout,
-    pub(crate) rank: u8,
-    pub(crate) dims: [u32; 4],
+pub struct OwnArray {
+    /// What an element is.
+    pub layout: Layout,
+    /// How many dimensions it has.
+    pub rank: u8,
+    /// Their sizes.
+    pub dims: [u32; 4],
 }
 
 impl OwnArray {
     /// Elements of one thread.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         let dims = self.dims[..usize::from(self.rank)].iter();
         dims.map(|dim| *dim as usize).product()
     }
@@ -41,34 +47,39 @@ impl OwnArray {
 
 /// One pass over a kernel, forward or backward.
 #[derive(Debug)]
-pub(crate) struct Program {
-    pub(crate) code: Vec<Instruction>,
+pub struct Program {
+    /// The operations.
+    pub code: Vec<Instruction>,
     /// For each instruction, the source line that it belongs to.
-    pub(crate) lines: Vec<u32>,
+    pub lines: Vec<u32>,
     /// The cells in use are those from here to `cells`.
-    pub(crate) first_cell: u32,
-    pub(crate) cells: u32,
-    pub(crate) constants: Vec<(Cell, Scalar, u64)>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) labels: u32,
+    pub first_cell: u32,
+    /// The cell after the last.
+    pub cells: u32,
+    /// Cells that hold constants, what they are, and their bits.
+    pub constants: Vec<(Cell, Scalar, u64)>,
+    /// The kernel's parameters.
+    pub parameters: Vec<Parameter>,
+    /// How many labels jumps have.
+    pub labels: u32,
     /// Variables that are watched for reads without a value, by name.
-    pub(crate) marks: Vec<String>,
+    pub marks: Vec<String>,
     /// What expectations say when they fail.
     pub(crate) messages: Vec<String>,
     /// What is printed.
     pub(crate) printed: Vec<Vec<Piece>>,
     /// Types whose bytes are read as others.
-    pub(crate) reinterpreted: Vec<(Layout, Layout)>,
+    pub reinterpreted: Vec<(Layout, Layout)>,
     /// Calls on matrices in arrays.
     pub(crate) dense: Vec<DenseCall>,
     /// Calls on whole tiles.
-    pub(crate) tiles: Vec<TileCall>,
+    pub tiles: Vec<TileCall>,
     /// Arrays that each thread has for itself.
-    pub(crate) own_arrays: Vec<OwnArray>,
+    pub own_arrays: Vec<OwnArray>,
     /// How each parameter's memory is used.
     pub(crate) access: Vec<Access>,
     /// Where `block_dim()` lies, if the kernel asks.
-    pub(crate) block_dim: Option<Cell>,
+    pub block_dim: Option<Cell>,
     /// Whether something else asks for thread order.
     pub(crate) ordered: bool,
 }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, hip_text, ir, runtime_header};
 use warpsmith_core::Finding;
 use warpsmith_formats::{OutputFile, write_output};
-use warpsmith_interpreter::{Interpreter, SpirvTarget};
+use warpsmith_interpreter::Interpreter;
+use warpsmith_spirv::{Spirv, SpirvTarget, metal};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
@@ -219,14 +220,15 @@ impl PythonOptions {
                 })
             }
             Emit::Spirv => {
-                let made = (self.plan(module)).and_then(|plan| plan.spirv(SpirvTarget::default()));
+                let made =
+                    (self.plan(module)).and_then(|plan| Spirv::of(&plan, SpirvTarget::default()));
                 Ok(made.map(|spirv| Written {
                     text: spirv.bytes(),
                     statistics: None,
                 }))
             }
             Emit::Hip => plain(hip_text(&emit_cuda(module))),
-            Emit::Msl => match self.plan(module).and_then(|plan| plan.metal()) {
+            Emit::Msl => match self.plan(module).and_then(|plan| metal(&plan)) {
                 Ok(text) => plain(text),
                 Err(findings) => Ok(Err(findings)),
             },

@@ -1,4 +1,4 @@
-//! Operations on scalars, in the interpreter's bits: what [`crate::arithmetic`] does to one lane.
+//! Operations on scalars, in the interpreter's bits: what its `arithmetic` does to one lane.
 //!
 //! Vulkan lets a quotient or root of `float32` be wrong in its last places, and asks more of none of the
 //! others: quotients and roots are therefore made in `float64` and rounded once more, which gives the
@@ -7,8 +7,8 @@
 use super::emitter::{Emitted, Emitter, kind};
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::instruction::{Binary, Class, Instruction, Unary};
-use crate::lanes::{Cell, is_wide};
+use warpsmith_interpreter::scalar_form::{Binary, Class, Instruction, Unary};
+use warpsmith_interpreter::scalar_form::{Cell, is_wide};
 use warpsmith_ir::Comparison;
 use warpsmith_ir::types::Scalar;
 
@@ -766,8 +766,8 @@ impl Emitter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SpirvTarget;
-    use crate::Interpreter;
+    use crate::{Spirv, SpirvTarget};
+    use warpsmith_interpreter::Interpreter;
 
     #[test]
     fn no_remainder_is_one_that_vulkan_leaves_undefined() {
@@ -775,7 +775,7 @@ mod tests {
                       i = wp.tid()\n    y[i] = x[i] % y[i] + x[i] // y[i]\n";
         let module = warpsmith_compiler::compile(source, &Default::default()).unwrap();
         let interpreter = Interpreter::forward(&module).unwrap();
-        let spirv = interpreter.spirv(SpirvTarget::default()).unwrap();
+        let spirv = Spirv::of(&interpreter, SpirvTarget::default()).unwrap();
         let (mut rest, mut quotients) = (&spirv.words[5..], 0);
         while let Some(head) = rest.first() {
             // `OpSRem` and `OpSMod`.

@@ -4,7 +4,7 @@ use super::emitter::{Emitter, kind};
 use super::memory::stored;
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::lanes::Cell;
+use warpsmith_interpreter::scalar_form::Cell;
 use warpsmith_ir::types::Scalar;
 
 impl Emitter<'_> {

@@ -4,7 +4,7 @@
 use super::emitter::Emitter;
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::instruction::{Class, Unary};
+use warpsmith_interpreter::scalar_form::{Class, Unary};
 
 const D: Kind = Kind::F64;
 

@@ -1,4 +1,4 @@
-//! A plan as SPIR-V: the same operations on the same scalars, one thread per invocation, for Vulkan.
+//! The scalar form as SPIR-V: the same operations on the same scalars, one thread per invocation, for Vulkan.
 //!
 //! Invariants: + − × ÷ √ and whole numbers give the interpreter's bits on every device that rounds as IEEE
 //! 754 says; no thread touches memory outside an array; every loop ends; what cannot be written is refused
@@ -30,19 +30,18 @@ mod writer;
 
 pub use launch_block::{BufferAddresses, LaunchBlock};
 
-use crate::findings::at_line;
-use crate::native::simplify;
-use crate::plan::Program;
 use emitter::{Emitter, Refusal};
 use opcode::{capability, execution_mode};
 use warpsmith_core::{Finding, Severity};
+use warpsmith_interpreter::Interpreter;
+use warpsmith_interpreter::scalar_form::{Program, at_line, simplify};
 use warpsmith_ir::Module;
 
 /// Longer programs are refused: drivers take minutes for them.
 const LONGEST_PROGRAM: usize = 100_000;
 
 /// Set in the place of a fault where a driver left a loop that had not ended.
-pub(crate) const CUT: usize = 1 << 31;
+const CUT: usize = 1 << 31;
 
 /// How a device's floats of one width can be made to behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +97,15 @@ impl Spirv {
     /// Threads of a workgroup, which is also what `block_dim()` is.
     pub const WORKGROUP: u32 = writer::WORKGROUP;
 
+    /// The kernel as SPIR-V.
+    ///
+    /// # Errors
+    /// A finding that names what Vulkan kernels do not support.
+    pub fn of(interpreter: &Interpreter<'_>, target: SpirvTarget) -> Result<Self, Vec<Finding>> {
+        let (module, program) = interpreter.scalar_form();
+        write(module, program, target)
+    }
+
     /// The module's bytes, as files hold them.
     pub fn bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|w| w.to_le_bytes()).collect()
@@ -105,7 +113,10 @@ impl Spirv {
 }
 
 /// A kernel in one direction as text for Metal, which has no 64-bit floats.
-pub(crate) fn write_metal(module: &Module, program: &Program) -> Result<String, Vec<Finding>> {
+///
+/// # Errors
+/// A finding that names what Metal kernels do not support, such as 64-bit floats.
+pub fn metal(interpreter: &Interpreter<'_>) -> Result<String, Vec<Finding>> {
     let target = SpirvTarget {
         no_float64: true,
         single_words: true,
@@ -117,7 +128,8 @@ pub(crate) fn write_metal(module: &Module, program: &Program) -> Result<String, 
         }
         findings
     };
-    let spirv = write(module, program, target).map_err(refused)?;
+    let spirv = Spirv::of(interpreter, target).map_err(refused)?;
+    let (module, _) = interpreter.scalar_form();
     if spirv.needs.int64_atomics {
         let message = "Metal kernels do not support atomic operations on 64-bit words";
         return Err(vec![Finding::new("K103", Severity::Error, message)]);
@@ -126,12 +138,7 @@ pub(crate) fn write_metal(module: &Module, program: &Program) -> Result<String, 
     Ok(metal::translate(name, &spirv.words))
 }
 
-/// Writes a program.
-pub(crate) fn write(
-    module: &Module,
-    program: &Program,
-    target: SpirvTarget,
-) -> Result<Spirv, Vec<Finding>> {
+fn write(module: &Module, program: &Program, target: SpirvTarget) -> Result<Spirv, Vec<Finding>> {
     let refuse = |refusal: Refusal| {
         let message = format!("Vulkan kernels do not support {}", refusal.what);
         let finding = Finding::new("K103", Severity::Error, message)

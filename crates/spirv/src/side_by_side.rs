@@ -10,8 +10,8 @@ use super::emitter::{Emitter, kind};
 use super::memory::stored;
 use super::opcode::Op;
 use super::writer::Kind;
-use crate::instruction::{BufferAt, Instruction, Location};
-use crate::lanes::Cell;
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{BufferAt, Instruction, Location};
 use warpsmith_ir::types::Scalar;
 
 /// A scalar of a group: its type, its cell, where it lies.
@@ -133,9 +133,9 @@ impl Emitter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SpirvTarget;
     use super::*;
-    use crate::Interpreter;
+    use crate::{Spirv, SpirvTarget};
+    use warpsmith_interpreter::Interpreter;
 
     /// How many vectors a kernel that copies elements of this type builds.
     fn vectors(element: &str, target: SpirvTarget) -> usize {
@@ -144,10 +144,7 @@ mod tests {
              wp.array(dtype={element})):\n    i = wp.tid()\n    y[i] = x[i]\n"
         );
         let module = warpsmith_compiler::compile(&source, &Default::default()).unwrap();
-        let spirv = Interpreter::forward(&module)
-            .unwrap()
-            .spirv(target)
-            .unwrap();
+        let spirv = Spirv::of(&Interpreter::forward(&module).unwrap(), target).unwrap();
         let mut rest = &spirv.words[5..];
         let mut found = 0;
         while let Some(head) = rest.first() {

@@ -4,9 +4,9 @@ use super::super::emitter::{Emitted, Emitter, kind};
 use super::super::opcode::Op;
 use super::super::writer::{Id, Kind};
 use super::Seen;
-use crate::instruction::{Binary, Space, Unary};
-use crate::lanes::Cell;
-use crate::tile::{Solve, TileKind};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{Binary, Space, Unary};
+use warpsmith_interpreter::scalar_form::{Solve, TileKind};
 use warpsmith_ir::types::Scalar;
 
 /// Numbers in memory, by row and column. What has one dimension is a column.

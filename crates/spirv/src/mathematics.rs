@@ -8,7 +8,7 @@
 use super::emitter::Emitter;
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::instruction::{Binary, Class, Unary};
+use warpsmith_interpreter::scalar_form::{Binary, Class, Unary};
 
 const D: Kind = Kind::F64;
 

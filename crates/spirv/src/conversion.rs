@@ -3,7 +3,7 @@
 use super::emitter::{Emitter, kind};
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::lanes::is_wide;
+use warpsmith_interpreter::scalar_form::is_wide;
 use warpsmith_ir::types::Scalar;
 
 impl Emitter<'_> {
@@ -197,7 +197,7 @@ impl Emitter<'_> {
         self.w.value(op, Kind::Bool, &[a, b])
     }
 
-    /// The nearest half's bits, in the steps of [`crate::half::f32_to_half`].
+    /// The nearest half's bits, in the steps of [`warpsmith_interpreter::f32_to_half`].
     pub(super) fn half_bits(&mut self, value: Id) -> Id {
         let bits = self.bits(Kind::F32, value);
         let high = self.words(Op::ShiftRightLogical, bits, 16);

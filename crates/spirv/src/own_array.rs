@@ -3,8 +3,8 @@
 use super::emitter::{Emitted, Emitter, FIRST_OWN_WORD};
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::lanes::Cell;
-use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES};
 
 /// Stores in a row; larger arrays are zeroed by a loop of them.
 const MOST_STORES: usize = 16;

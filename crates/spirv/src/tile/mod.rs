@@ -12,10 +12,10 @@ use super::emitter::{Emitted, Emitter};
 use super::memory::stored;
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::instruction::{Binary, Space};
-use crate::lanes::Cell;
-use crate::layout::Layout;
-use crate::tile::{Tile, TileKind};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::Layout;
+use warpsmith_interpreter::scalar_form::{Binary, Space};
+use warpsmith_interpreter::scalar_form::{Tile, TileKind};
 use warpsmith_ir::types::Scalar;
 
 /// A tile whose cells were read.

@@ -4,8 +4,8 @@ use super::emitter::Emitter;
 use super::memory::stored;
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::lanes::Cell;
-use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{ARRAY_SHAPE, ARRAY_STRIDES};
 use warpsmith_ir::Comparison;
 use warpsmith_ir::types::Scalar;
 

@@ -1,4 +1,4 @@
-//! Gradient noise, its curl and their derivatives: the operations of [`crate::noise`], in its order, so that
+//! Gradient noise, its curl and their derivatives: the operations of [`Noise`], in its order, so that
 //! the bits are its own.
 #![allow(
     clippy::needless_range_loop,
@@ -8,8 +8,8 @@
 use super::emitter::Emitter;
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::lanes::Cell;
-use crate::noise::{Noise, NoiseKind, PRIMES, permuted};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{Noise, NoiseKind, PRIMES, permuted};
 use warpsmith_ir::types::Scalar;
 
 const D: Kind = Kind::F64;

@@ -4,13 +4,14 @@
 //! of arrays, the value of each scalar parameter and the description of each array, then two addresses for
 //! each buffer.
 
+use super::CUT;
 use super::emitter::{
     DIM_WORD, FIRST_OWN_WORD, HEADER_WORDS, ONE_WORDS, STATUS_WORD, THREADS_WORD, slots,
 };
-use crate::argument::{Argument, ArgumentError, ArrayArgument, Bytes, OnDevice};
-use crate::launch::Interpreter;
 use std::collections::HashMap;
 use warpsmith_core::Finding;
+use warpsmith_interpreter::Interpreter;
+use warpsmith_interpreter::{Argument, ArgumentError, ArrayArgument, Bytes, OnDevice};
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Type, TypeId};
 
@@ -61,8 +62,9 @@ impl LaunchBlock {
         dim: &[usize],
         arguments: &[Argument<M>],
     ) -> Result<Self, ArgumentError> {
-        let (module, program) = interpreter.parts();
-        let (threads, bindings) = interpreter.bindings(dim, arguments)?;
+        let (module, program) = interpreter.scalar_form();
+        let bound = interpreter.bound_arguments(dim, arguments)?;
+        let threads = bound.threads;
         // The kernel counts elements in 32 bits.
         let own = |count: usize| threads.saturating_mul(count) > u32::MAX as usize;
         if let Some(array) = program.own_arrays.iter().find(|array| own(array.count())) {
@@ -76,14 +78,14 @@ impl LaunchBlock {
         }
         let mut words = vec![0; HEADER_WORDS];
         words[THREADS_WORD] = threads as u64;
-        words[FIRST_OWN_WORD] = bindings.first_own as u64;
+        words[FIRST_OWN_WORD] = bound.first_own as u64;
         for one in ONE_WORDS {
             words[one] = 1;
         }
         for axis in 0..4 {
             words[DIM_WORD + axis] = dim.get(axis).copied().unwrap_or(1) as u64;
         }
-        let values: HashMap<u32, u64> = (bindings.parameters)
+        let values: HashMap<u32, u64> = (bound.parameters)
             .into_iter()
             .map(|(cell, _, bits)| (cell.0, bits))
             .collect();
@@ -142,7 +144,10 @@ impl LaunchBlock {
     pub fn findings(interpreter: &Interpreter<'_>, status: [u32; 2]) -> Vec<Finding> {
         let places = status.into_iter().filter(|word| *word != u32::MAX);
         places
-            .map(|word| interpreter.fault_at(word.saturating_sub(1) as usize))
+            .map(|word| {
+                let at = word.saturating_sub(1) as usize;
+                interpreter.fault_at(at & !CUT, at & CUT != 0)
+            })
             .collect()
     }
 }

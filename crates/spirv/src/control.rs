@@ -7,8 +7,8 @@
 use super::emitter::{Emitted, Emitter};
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::instruction::Instruction;
 use std::collections::BTreeSet;
+use warpsmith_interpreter::scalar_form::Instruction;
 
 /// Iterations that a thread may make in loops whose end is not certain; then it has a fault.
 const MOST_ITERATIONS: u32 = 1 << 27;

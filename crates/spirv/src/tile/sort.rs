@@ -4,7 +4,7 @@ use super::super::emitter::{Emitted, Emitter};
 use super::super::opcode::Op;
 use super::super::writer::{Id, Kind};
 use super::{Room, Seen};
-use crate::instruction::Space;
+use warpsmith_interpreter::scalar_form::Space;
 use warpsmith_ir::Comparison;
 use warpsmith_ir::types::Scalar;
 

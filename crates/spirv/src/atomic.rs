@@ -7,7 +7,7 @@ use super::emitter::{Emitted, Emitter, kind};
 use super::memory::{Place, stored};
 use super::opcode::{Op, capability};
 use super::writer::{Id, Kind};
-use crate::instruction::{Binary, Update};
+use warpsmith_interpreter::scalar_form::{Binary, Update};
 use warpsmith_ir::types::Scalar;
 
 /// Where a small scalar lies in its word.

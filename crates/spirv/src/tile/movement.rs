@@ -5,10 +5,10 @@ use super::super::memory::Place;
 use super::super::opcode::Op;
 use super::super::writer::{Id, Kind};
 use super::{Ground, Seen};
-use crate::instruction::{Binary, Space, Update};
-use crate::lanes::Cell;
-use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
-use crate::tile::{Tile, TileArray, TileKind};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_interpreter::scalar_form::{Binary, Space, Update};
+use warpsmith_interpreter::scalar_form::{Tile, TileArray, TileKind};
 use warpsmith_ir::types::Scalar;
 
 /// An array whose cells were read.

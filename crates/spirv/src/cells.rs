@@ -7,8 +7,8 @@
 use super::emitter::Emitter;
 use super::opcode::Op;
 use super::writer::{Id, Kind};
-use crate::lanes::{Cell, is_wide};
-use crate::plan::Program;
+use warpsmith_interpreter::scalar_form::Program;
+use warpsmith_interpreter::scalar_form::{Cell, is_wide};
 use warpsmith_ir::types::Scalar;
 
 /// Bits of a cell in one width.

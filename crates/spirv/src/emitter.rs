@@ -12,10 +12,10 @@ use super::control::Open;
 use super::opcode::{Op, built_in, storage};
 use super::writer::{Id, Kind, WORKGROUP, Writer};
 use super::{CUT, SpirvTarget};
-use crate::instruction::Instruction;
-use crate::lanes::{Cell, is_wide};
-use crate::layout::Layout;
-use crate::plan::Program;
+use warpsmith_interpreter::scalar_form::Instruction;
+use warpsmith_interpreter::scalar_form::Layout;
+use warpsmith_interpreter::scalar_form::Program;
+use warpsmith_interpreter::scalar_form::{Cell, is_wide};
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Scalar, TypeId};
 

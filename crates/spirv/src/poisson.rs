@@ -1,10 +1,10 @@
-//! Poisson variates, in the steps of [`crate::noise::poisson`].
+//! Poisson variates, in the interpreter's steps.
 
 use super::emitter::Emitter;
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::instruction::{Class, Unary};
-use crate::lanes::Cell;
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{Class, Unary};
 use warpsmith_ir::types::Scalar;
 
 const D: Kind = Kind::F64;

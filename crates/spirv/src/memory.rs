@@ -3,9 +3,9 @@
 use super::emitter::{Emitted, Emitter, ZERO_WORD, kind};
 use super::opcode::{Op, storage};
 use super::writer::{Id, Kind};
-use crate::instruction::{BufferAt, Instruction, Location, Space};
-use crate::lanes::Cell;
-use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::{ARRAY_SHAPE, ARRAY_STRIDES};
+use warpsmith_interpreter::scalar_form::{BufferAt, Instruction, Location, Space};
 use warpsmith_ir::Comparison;
 use warpsmith_ir::types::Scalar;
 

@@ -1,4 +1,4 @@
-//! Factorisations of small matrices and their adjoints: the operations of [`crate::factorisation`], in its
+//! Factorisations of small matrices and their adjoints: the operations of [`Factorisation`], in its
 //! order.
 #![allow(
     clippy::needless_range_loop,
@@ -8,9 +8,9 @@
 use super::emitter::Emitter;
 use super::opcode::{Op, glsl};
 use super::writer::{Id, Kind};
-use crate::factorisation::Factorisation;
-use crate::instruction::Unary;
-use crate::lanes::Cell;
+use warpsmith_interpreter::scalar_form::Cell;
+use warpsmith_interpreter::scalar_form::Factorisation;
+use warpsmith_interpreter::scalar_form::Unary;
 use warpsmith_ir::types::Scalar;
 
 const D: Kind = Kind::F64;
