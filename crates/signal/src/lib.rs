@@ -15,6 +15,7 @@ mod loudness;
 mod normalise;
 mod resample;
 mod reverb;
+mod summit;
 mod trim;
 
 pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
@@ -26,7 +27,7 @@ pub use fourier::{
 };
 pub use frame::{
     Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, Padding, SpectrumSettings,
-    Symmetry, Tile, Window, transpose_into,
+    Symmetry, Tile, Window, first_centre, sample_before, transpose_into,
 };
 pub use interrupt::{checkpoint, interruptible};
 pub use level::{LevelStream, Levels, energy};
@@ -34,4 +35,5 @@ pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{LevelTarget, normalise};
 pub use resample::{BrickWall, Quality, ResampleStream, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
+pub use summit::{parabola, summit};
 pub use trim::{TrimSettings, trim};

@@ -19,7 +19,7 @@ use warpsmith_formats::npy;
 use warpsmith_voice::effect::{
     DenoiseSettings, Denoiser, GriffinLim, StretchSettings, pitch_shift, time_stretch,
 };
-use warpsmith_voice::quality::{FormantSettings, FormantTracker};
+use warpsmith_voice::formants::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::{Biquad, Cascade, Quality, Resampler};
 use warpsmith_voice::{
     Audio, Chroma, ConstantQ, ConstantQSettings, CrepeNetwork, CrepePitch, Density,

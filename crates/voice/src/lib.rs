@@ -10,6 +10,7 @@ mod constant_q;
 mod contrast;
 mod delta;
 pub mod effect;
+pub mod formants;
 mod frame;
 mod host;
 mod mel;
@@ -17,7 +18,6 @@ mod memory_room;
 mod net;
 mod onset;
 mod pitch;
-pub mod quality;
 mod resample;
 mod spectrum;
 mod statistics;
@@ -35,6 +35,7 @@ pub use contrast::{
 };
 pub use delta::{Derivative, delta};
 pub use effect::griffin_lim::griffin_lim_on_cuda;
+pub use formants::formants_on_cuda;
 pub use mel::{
     CepstrumSettings, Compression, FeatureSettings, Layout, Lifter, MelBank, MelFeature, MelFilter,
     MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_in_place,
@@ -52,7 +53,6 @@ pub use pitch::{
     UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda,
     pyin_on_cuda, swipe_on_cuda, yin_in_place, yin_on_cuda,
 };
-pub use quality::formants::formants_on_cuda;
 pub use resample::{resample_in_place, resample_on_cuda};
 pub use spectrum::{
     Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_in_place, spectrogram_on_cuda,

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use warpsmith_device::CudaDevice;
-use warpsmith_voice::quality::{Formant, FormantSettings, FormantTracker};
+use warpsmith_voice::formants::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{
     Audio, FeatureSettings, Framing, Layout, Levels, MelFeature, PitchRange, Preset, Pyin,
     PyinSettings, PyinTrack, Sizes, Stage, StatisticalSettings, StatisticalVad, formants_on_cuda,

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_voice::quality::{
-    Formant, FormantSettings, FormantStream, FormantTracker, Harmonicity, HarmonicitySettings,
-    Perturbation, ProminenceSettings, Vibrato, cepstral_prominence, find_pulses, find_vibrato,
+use warpsmith_descriptors::quality::{
+    Harmonicity, HarmonicitySettings, Perturbation, ProminenceSettings, Vibrato,
+    cepstral_prominence, find_pulses, find_vibrato,
 };
+use warpsmith_voice::formants::{Formant, FormantSettings, FormantStream, FormantTracker};
 use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, formants_on_cuda};
 
 use super::device::Task;

@@ -1,6 +1,7 @@
 //! What 60 ms every 10 ms say of a voice: its pitch, how regular it is, and its harmonics and formants.
 
-use warpsmith_voice::quality::{FormantSettings, FormantTracker, find_pulses};
+use crate::quality::find_pulses;
+use warpsmith_voice::formants::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::PreciseTransform;
 use warpsmith_voice::{PitchRange, PraatPitch, PraatSettings, PraatTrack, Result};
 

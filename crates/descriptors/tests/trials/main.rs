@@ -9,6 +9,7 @@ mod egemaps;
 mod music;
 mod npy;
 mod page;
+mod quality;
 mod turns;
 
 use libtest_mimic::Arguments;
@@ -17,6 +18,7 @@ fn main() {
     let mut trials = music::trials();
     trials.extend(egemaps::trials());
     trials.extend(page::trials());
+    trials.extend(quality::trials());
     trials.extend(turns::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

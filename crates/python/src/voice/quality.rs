@@ -1,10 +1,10 @@
 //! How regular a voice is, and its resonances, as Praat defines them.
 
 use pyo3::prelude::*;
-use warpsmith_voice::quality::{
-    Formant, FormantSettings, FormantTracker, Harmonicity, HarmonicitySettings, Perturbation,
-    ProminenceSettings, find_pulses, find_vibrato,
+use warpsmith_descriptors::quality::{
+    Harmonicity, HarmonicitySettings, Perturbation, ProminenceSettings, find_pulses, find_vibrato,
 };
+use warpsmith_voice::formants::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, check_room};
 
 use super::pitch::range_of;
@@ -170,7 +170,7 @@ pub(crate) fn cepstral_prominence(
         ..ProminenceSettings::default()
     };
     let found = work(py, || {
-        warpsmith_voice::quality::cepstral_prominence(signal, rate, settings)
+        warpsmith_descriptors::quality::cepstral_prominence(signal, rate, settings)
     });
     Ok(found?.unwrap_or(f64::NAN))
 }

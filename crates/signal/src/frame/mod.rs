@@ -1,5 +1,6 @@
 //! Frames of a signal: where they lie, under which window, and their spectra in blocks.
 
+mod centred;
 mod framing;
 mod queue;
 mod rows;
@@ -7,6 +8,7 @@ mod spectrum;
 mod tile;
 mod window;
 
+pub use centred::{first_centre, sample_before};
 pub use framing::{Framing, Padding};
 pub use queue::FrameQueue;
 pub use rows::FrameRows;

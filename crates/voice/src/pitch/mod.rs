@@ -12,14 +12,12 @@ mod yin;
 
 pub use autocorrelation::CorrelationWindow;
 pub(crate) use autocorrelation::{
-    ArrivingFrames, Autocorrelation, Placement, Stretch, WarpMemory, WindowedFrames, first_centre,
-    sample_before, summit,
+    ArrivingFrames, Autocorrelation, Placement, Stretch, WarpMemory, WindowedFrames,
 };
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
 pub(crate) use hq::HQ;
 pub use hq::{HqPitch, HqTrack, hq_on_cuda};
-pub(crate) use path::parabola;
 pub(crate) use praat::PRAAT;
 pub use praat::{
     PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, praat_on_cuda,

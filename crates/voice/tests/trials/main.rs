@@ -5,7 +5,6 @@ mod networks;
 mod npy;
 mod parity;
 mod pitch_accuracy;
-mod quality;
 mod vad_accuracy;
 
 use libtest_mimic::Arguments;
@@ -15,7 +14,6 @@ fn main() {
         ("networks", networks::trials()),
         ("parity", parity::trials()),
         ("pitch_accuracy", pitch_accuracy::trials()),
-        ("quality", quality::trials()),
         ("vad_accuracy", vad_accuracy::trials()),
     ];
     let trials = kinds

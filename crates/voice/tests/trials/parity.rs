@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use crate::npy;
 use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use warpsmith_voice::effect::{StretchSettings, time_stretch};
-use warpsmith_voice::quality::{FormantSettings, FormantTracker};
+use warpsmith_voice::formants::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::{TrimSettings, trim};
 use warpsmith_voice::{
     Chroma, ConstantQ, ConstantQSettings, Derivative, FrameMillis, Framing, Istft, Levels,

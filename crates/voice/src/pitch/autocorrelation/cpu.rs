@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
-use warpsmith_signal::{RealBlock, Result, SignalError, smooth_length_at_least, transpose_into};
+use warpsmith_signal::{
+    RealBlock, Result, SignalError, first_centre, sample_before, smooth_length_at_least,
+    transpose_into,
+};
 
 use super::stretch::Stretch;
 use crate::pitch::range::PitchRange;
@@ -209,18 +212,6 @@ impl Placement {
         let right = sample_before(self.time(frame, samples), self.rate) + 1;
         (right - self.half as i64).clamp(0, (samples - 2 * self.half) as i64) as usize
     }
-}
-
-/// Seconds to the centre of the first of `frames` frames that lie in the middle of a signal. Centres often lie
-/// at samples, and the order of these operations, which is Praat's, decides on which side.
-pub(crate) fn first_centre(samples: usize, rate: f64, frames: usize, step: f64) -> f64 {
-    0.5 * (samples as f64 * (1.0 / rate)) - 0.5 * (frames as f64 * step) + 0.5 * step
-}
-
-/// The last sample that is heard by `seconds`; sample n is heard at (n + ½)/rate. As above the order matters.
-pub(crate) fn sample_before(seconds: f64, rate: f64) -> i64 {
-    let period = 1.0 / rate;
-    ((seconds - 0.5 * period) / period).floor() as i64
 }
 
 /// What a frame looks like to the tracker.

@@ -7,14 +7,12 @@
 mod cpu;
 mod sinc_peak;
 mod stretch;
-mod summit;
 mod warp_memory;
 mod windowed_frames;
 
 pub use cpu::CorrelationWindow;
-pub(crate) use cpu::{Alignment, Autocorrelation, Placement, first_centre, sample_before};
+pub(crate) use cpu::{Alignment, Autocorrelation, Placement};
 pub(crate) use sinc_peak::sinc_peak;
 pub(crate) use stretch::{ArrivingFrames, Stretch};
-pub(crate) use summit::summit;
 pub(crate) use warp_memory::{WarpMemory, shape_of};
 pub(crate) use windowed_frames::WindowedFrames;

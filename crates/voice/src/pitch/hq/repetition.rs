@@ -6,8 +6,9 @@
 //! Instants a little before and after are heard too, at half weight: noise differs there, the voice does
 //! not.
 
-use crate::pitch::path::{Candidate, parabola};
+use crate::pitch::path::Candidate;
 use crate::pitch::range::PitchRange;
+use warpsmith_signal::parabola;
 
 /// Octaves on either side of the frequency in question that are tried.
 const SPAN: f64 = 0.42;

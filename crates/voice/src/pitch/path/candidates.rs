@@ -3,6 +3,7 @@
 use crate::pitch::autocorrelation::Placement;
 use crate::pitch::autocorrelation::sinc_peak;
 use crate::pitch::range::PitchRange;
+use warpsmith_signal::parabola;
 
 /// A candidate of a frame; frequency 0 is unvoiced.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +46,6 @@ pub(crate) fn tops<T: Copy + Into<f64>>(
     found.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     found.truncate(count);
     found
-}
-
-/// Place and height of the top of a parabola through a local maximum and its neighbours.
-pub(crate) fn parabola([before, here, after]: [f64; 3], lag: usize) -> (f64, f64) {
-    let curvature = (2.0 * here - before - after).max(f64::MIN_POSITIVE);
-    let place = lag as f64 + 0.5 * (after - before) / curvature;
-    let height = here + 0.125 * (after - before).powi(2) / curvature;
-    (place, height)
 }
 
 /// A top of an autocorrelation as a candidate, where it lies in the range.

@@ -6,7 +6,7 @@ mod pieces;
 mod search;
 mod search_cuda;
 
-pub(crate) use candidates::{Candidate, candidate, maxima, parabola, tops};
+pub(crate) use candidates::{Candidate, candidate, maxima, tops};
 pub(crate) use pieces::{PieceMemory, Pieces};
 pub(crate) use search::{PathCosts, PathSearch};
 pub(crate) use search_cuda::{Launch, PieceSearch, Searched};

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use warpsmith_signal::{PreciseTransform, Result};
+use warpsmith_signal::{PreciseTransform, Result, summit};
 
 use super::cpu::{PraatSettings, PraatTrack, chosen};
 use super::stream::{Candidates, PraatLook, PraatStream};
-use crate::pitch::autocorrelation::{CorrelationWindow, Placement, Stretch, summit};
+use crate::pitch::autocorrelation::{CorrelationWindow, Placement, Stretch};
 use crate::pitch::path::{Candidate, PathCosts, candidate, tops};
 use crate::pitch::range::PitchRange;
 

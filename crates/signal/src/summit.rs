@@ -3,9 +3,17 @@
 
 use std::f64::consts::PI;
 
+/// Place and height of the top of a parabola through a local maximum and its neighbours.
+pub fn parabola([before, here, after]: [f64; 3], lag: usize) -> (f64, f64) {
+    let curvature = (2.0 * here - before - after).max(f64::MIN_POSITIVE);
+    let place = lag as f64 + 0.5 * (after - before) / curvature;
+    let height = here + 0.125 * (after - before).powi(2) / curvature;
+    (place, height)
+}
+
 /// Place and height of the top within a sample of the one nearest to `near`; `known` are the values from 0 on, of
 /// which `depth` on either side are taken, or as many as there are.
-pub(crate) fn summit(known: &[f64], near: f64, depth: usize) -> (f64, f64) {
+pub fn summit(known: &[f64], near: f64, depth: usize) -> (f64, f64) {
     let last = known.len() - 1;
     let middle = (near + 0.5).floor();
     if middle as usize >= last {

@@ -4,7 +4,7 @@
 //! The steps are those that Praat's manual gives for *Sound & Pitch: To PointProcess (cc)*. What the manual
 //! leaves open (ends of a search, faint periods) follows from what Praat answers.
 
-use crate::pitch::PraatTrack;
+use warpsmith_voice::PraatTrack;
 
 /// Shortest and longest step, over the period of the track.
 const STEPS: (f64, f64) = (0.8, 1.25);
@@ -254,7 +254,7 @@ fn vertex(before: f64, here: f64, after: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pitch::{PitchRange, PraatSettings, PrecisePraat};
+    use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat};
 
     fn pulses_of(signal: &[f32], rate: u32) -> Vec<f64> {
         let track = PrecisePraat::new(rate, 0.01, PitchRange::VOICE, PraatSettings::default())

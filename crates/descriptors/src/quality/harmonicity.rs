@@ -5,9 +5,7 @@
 //! not blur what changes; in double precision, because a ratio of 60 dB is a part in a million.
 
 use serde::Serialize;
-use warpsmith_signal::{Result, SignalError};
-
-use crate::pitch::{first_centre, parabola, sample_before, summit};
+use warpsmith_signal::{Result, SignalError, first_centre, parabola, sample_before, summit};
 
 /// What is looked at; the default is Praat's.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,10 @@
 //! The power cepstrum of frames of a signal at twice the highest frequency, pre-emphasised and under a
 //! Gaussian window.
 
-use warpsmith_signal::{BrickWall, PreciseTransform, Result, SignalError};
+use warpsmith_signal::{BrickWall, PreciseTransform, Result, SignalError, first_centre};
+use warpsmith_voice::check_room;
 
 use super::ProminenceSettings;
-use crate::memory_room::check_room;
-use crate::pitch::first_centre;
 
 /// Power that a silent frequency has in a logarithm.
 const FLOOR: f64 = 1e-300;

@@ -1,5 +1,5 @@
-//! Voice quality against Praat on 30 vowels and 30 sentences; see `oracle/voices.py` and
-//! `oracle/praat_quality.py`. Ignored where `oracle/set_up.sh` has not made them.
+//! Voice quality against Praat on 30 vowels and 30 sentences; see `voices.py` and
+//! `praat_quality.py` in `crates/voice/tests/oracle`. Ignored where `set_up.sh` there has not made them.
 //!
 //! `voices-2` was used in making the measures, `voices-4` was not: it is what they are judged on.
 //! `cargo test --test trials quality -- --nocapture` prints the distances.
@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use crate::npy;
 use libtest_mimic::{Failed, Trial};
-use warpsmith_voice::quality::{
-    FormantSettings, FormantTracker, Harmonicity, HarmonicitySettings, Perturbation,
-    ProminenceSettings, cepstral_prominence, find_pulses,
+use warpsmith_descriptors::quality::{
+    Harmonicity, HarmonicitySettings, Perturbation, ProminenceSettings, cepstral_prominence,
+    find_pulses,
 };
+use warpsmith_voice::formants::{FormantSettings, FormantTracker};
 use warpsmith_voice::{Audio, PitchRange, PraatSettings, PrecisePraat};
 
 /// What is compared, in the order of the oracle's numbers.
@@ -108,7 +109,7 @@ fn judge(directory: &Path) -> Result<(), Failed> {
         let name = path.display();
         let audio = Audio::read(path)?;
         let (signal, rate) = (&audio.channels[0], audio.sample_rate);
-        let (peer, _) = npy::read(&path.with_extension("quality.npy"));
+        let peer = npy::read(&path.with_extension("quality.npy"))?;
         let ours = measures(signal, rate)?;
         for (n, (what, distance)) in MEASURES.iter().enumerate() {
             let peer = f64::from(peer[n]);
@@ -124,7 +125,7 @@ fn judge(directory: &Path) -> Result<(), Failed> {
                 failures.push(format!("{name}: {what}: {}, Praat says {peer}", ours[n]));
             }
         }
-        let (peer, _) = npy::read(&path.with_extension("formants.npy"));
+        let peer = npy::read(&path.with_extension("formants.npy"))?;
         for (n, mut distances) in formants(signal, rate, &peer)?.into_iter().enumerate() {
             near += distances.iter().filter(|hz| **hz <= 5.0).count();
             frames += distances.len();
