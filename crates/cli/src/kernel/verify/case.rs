@@ -263,7 +263,17 @@ pub(crate) fn one_check_command(
     let Some(at) = sizes.iter().position(|one| one == size) else {
         return Ok(None);
     };
-    let request = Request {
+    let request = one_input_each(case, choice, seed, Vec::new());
+    worker_command(global, &request, place, at, 1, false).map(Some)
+}
+
+fn one_input_each<'c>(
+    case: &'c Case,
+    choice: &[(String, TunableValue)],
+    seed: u64,
+    only: Vec<Scope>,
+) -> Request<'c> {
+    Request {
         file: &case.file,
         plan: Plan {
             inputs: 1,
@@ -275,10 +285,9 @@ pub(crate) fn one_check_command(
         worker: None,
         races: false,
         watched: false,
-        only: Vec::new(),
+        only,
         settings: settings_of(choice),
-    };
-    worker_command(global, &request, place, at, 1, false).map(Some)
+    }
 }
 
 /// The checks of these sizes with a choice of tunables, one input each, in a process of their own: a kernel
@@ -294,21 +303,7 @@ pub(crate) fn check_apart(
 ) -> Result<Vec<Check>> {
     let mut sizes = case.verification_sizes(choice)?.sizes;
     sizes.retain(|size| only.contains(size));
-    let request = Request {
-        file: &case.file,
-        plan: Plan {
-            inputs: 1,
-            seed,
-            special: false,
-        },
-        inputs_given: true,
-        limit: ONE_CHECK_LIMIT,
-        worker: None,
-        races: false,
-        watched: false,
-        only,
-        settings: settings_of(choice),
-    };
+    let request = one_input_each(case, choice, seed, only);
     let mut verification = Verification::default();
     let mut lost = 0;
     while verification.checks.len() < sizes.len() && lost < MOST_LOST {

@@ -14,7 +14,7 @@ use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::one_off::OneOff;
-use super::{case, native, python, vulkan};
+use super::{case, cuda, jobs, native, vulkan};
 use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
@@ -97,7 +97,7 @@ fn is_file_name(name: &str) -> bool {
     [".toml", ".cu", ".ptx"]
         .iter()
         .any(|ending| name.ends_with(ending))
-        || python::is_kernel_file(name)
+        || jobs::is_kernel_file(name)
 }
 
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
@@ -193,7 +193,7 @@ impl Verify {
             );
         }
         if let [file] = &self.workloads[..]
-            && python::is_kernel_file(file)
+            && jobs::is_kernel_file(file)
         {
             let seed = self.seed.unwrap_or_else(clock_seed);
             if let DeviceChoice::Vulkan(index) = global.device {
@@ -217,7 +217,7 @@ impl Verify {
             let Some(gpu) = device.cuda() else {
                 return Ok(Outcome::CannotHere);
             };
-            return python::run(global, file, gpu, seed, self.library.text()?);
+            return cuda::run(global, file, gpu, seed, self.library.text()?);
         }
         let workloads = catalogue::choose(&self.workloads)?;
         if !self.settings.is_empty() && workloads.len() != 1 {

@@ -2,9 +2,11 @@
 
 pub(crate) mod case;
 mod command;
+mod cuda;
+mod jobs;
 mod native;
 mod one_off;
-mod python;
+mod rows;
 mod sanitizer;
 mod vulkan;
 

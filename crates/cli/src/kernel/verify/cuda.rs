@@ -1,0 +1,130 @@
+//! The part of `warpsmith verify` that is about Python kernels on CUDA: the GPU against the interpreter.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use rayon::prelude::*;
+use serde::Serialize;
+use warpsmith_compiler::Options;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
+use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
+use warpsmith_execution::{KernelParity, verify_kernel};
+
+use super::jobs::{Job, SIZE, first, read_jobs};
+use super::rows::{Row, Verdict, counted, difference, findings, first_line, table};
+
+#[derive(Serialize)]
+struct Body {
+    verified_on: String,
+    counts: BTreeMap<&'static str, usize>,
+    rows: Vec<Row<KernelParity>>,
+}
+
+/// Verifies every kernel of the file on the GPU.
+pub(super) fn run(
+    global: &Global,
+    file: &str,
+    gpu: &CudaDevice,
+    seed: u64,
+    library: Option<Arc<str>>,
+) -> Result<Outcome> {
+    let options = Options {
+        library,
+        ..Options::default()
+    };
+    let nvrtc = Nvrtc::find()?;
+    let jobs = read_jobs(Path::new(file))?;
+    let cache = CompileCache::for_user();
+    let done = AtomicUsize::new(0);
+    // Compiling is most of the work and uses every core; launches queue on one stream.
+    let verify = |job: &Job| {
+        let parity = match job.compile(&options) {
+            Ok(module) => verify_kernel(gpu, &nvrtc, &cache, &module, SIZE, seed),
+            Err(findings) => KernelParity::Refused {
+                reason: first(&findings),
+            },
+        };
+        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+        output::progress(global, &format!("{done} of {} kernels", jobs.len()));
+        Row::new(job, parity)
+    };
+    let rows: Vec<_> = jobs.par_iter().map(verify).collect();
+    output::progress(global, "");
+    let facts = gpu.facts();
+    let driver = facts.driver_version.as_deref().unwrap_or("unknown");
+    let verified_on = format!("{} (sm_{}), driver {driver}", facts.name, facts.sm());
+    let body = Body {
+        verified_on,
+        counts: counted(&rows),
+        rows,
+    };
+    let mut report = output::report("verify kernels", body);
+    report.findings = findings(&report.body.rows, "on the GPU");
+    output::print(global, &report, |body| {
+        let Body {
+            verified_on,
+            counts,
+            rows,
+        } = body;
+        format!("{}on {verified_on}\n", table(rows, counts))
+    })?;
+    Ok(Outcome::fine_if(
+        !report.body.rows.iter().any(Row::is_wrong),
+    ))
+}
+
+impl Verdict for KernelParity {
+    fn word(&self) -> &'static str {
+        match self {
+            KernelParity::Agrees {
+                not_deterministic: Some(_),
+                ..
+            } => "not deterministic with many threads, agrees with few",
+            KernelParity::Agrees {
+                ill_conditioned: true,
+                ..
+            } => "agrees as far as the inputs' last bits decide",
+            KernelParity::Agrees { fused: false, .. } => "agrees without fused multiply-add",
+            KernelParity::Agrees { backward: true, .. } => "agrees, forward and backward",
+            KernelParity::Agrees { .. } => "agrees, forward",
+            KernelParity::Disagrees { .. } => "DISAGREES",
+            KernelParity::NotExecutable { .. } => "not executable on random arguments",
+            KernelParity::Refused { .. } => "refused by the compiler",
+            KernelParity::Failed { .. } => "FAILED",
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self {
+            KernelParity::Agrees {
+                threads,
+                not_deterministic,
+                ..
+            } => match not_deterministic {
+                Some(reason) => reason.clone(),
+                None => format!("{threads} threads"),
+            },
+            KernelParity::Disagrees {
+                direction,
+                difference: found,
+                threads,
+            } => difference(direction, *threads, found),
+            KernelParity::NotExecutable { reason }
+            | KernelParity::Refused { reason }
+            | KernelParity::Failed { reason } => first_line(reason),
+        }
+    }
+
+    fn disagrees(&self) -> bool {
+        matches!(self, KernelParity::Disagrees { .. })
+    }
+
+    fn failed(&self) -> bool {
+        matches!(self, KernelParity::Failed { .. })
+    }
+}
