@@ -115,6 +115,16 @@ pub(crate) struct Dimension {
     pub(crate) timed: i64,
 }
 
+impl Dimension {
+    pub(crate) fn new(name: &'static str, checked: i64, timed: i64) -> Self {
+        Self {
+            name,
+            checked,
+            timed,
+        }
+    }
+}
+
 /// Why results may differ from the reference's, or may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exactness {
@@ -145,9 +155,9 @@ pub(crate) struct Family {
     pub(crate) group: Group,
     pub(crate) axes: Vec<Axis>,
     /// The kernel's name.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// Descriptions that all say the same.
-    pub(crate) phrasings: Vec<String>,
+    pub(crate) phrasings: &'static [&'static str],
     pub(crate) dimensions: Vec<Dimension>,
     pub(crate) arrays: Vec<Array>,
     /// Threads of the Warp-style kernel, and its body.
@@ -203,7 +213,7 @@ impl Family {
         let patterns = [&warp].into_iter().chain(&cuda);
         let patterns = patterns.map(|one| Pattern::of(one, &self.axes)).collect();
         Ok(Read {
-            title: read(&self.title, Language::Formula)?,
+            title: read(self.title, Language::Formula)?,
             phrasings: self
                 .phrasings
                 .iter()

@@ -42,11 +42,8 @@ const fn growing(
     noun: &'static str,
 ) -> Function {
     Function {
-        name,
-        formula,
-        verb,
-        noun,
         grows: true,
+        ..function(name, formula, verb, noun)
     }
 }
 

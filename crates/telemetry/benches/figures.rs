@@ -21,7 +21,9 @@ use warpsmith_telemetry::baseline::{Collector, Expectation};
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, Serving, metrics_text};
 use warpsmith_telemetry::fleet::{Reading, hosts, judge_fleet, read_fleet};
 use warpsmith_telemetry::recording::{Recording, RecordingWriter};
-use warpsmith_telemetry::{Board, Clock, Happening, LiveBoard, Machine, Micros, Sampler, Schedule};
+use warpsmith_telemetry::{
+    Board, Clock, Happening, LiveBoard, Machine, Micros, Sampler, Schedule, Settings,
+};
 
 const LOAD: &str = r#"{"gpus": [{"count": 1,
     "busy": {"points": [[0, 95]], "noise": 5}, "memory_busy": {"points": [[0, 40]], "noise": 9},
@@ -55,25 +57,29 @@ fn eight() -> String {
         .replace("\"count\": 4", "\"count\": 32")
 }
 
+/// How much of a core the full schedule takes over some seconds, after others that do not count; and the
+/// states that it saw in all of them.
+fn core_percent(settings: &Settings, first: u64, then: u64) -> (f64, usize) {
+    let machine = Machine::open(settings).expect("the machine opens");
+    let (sampler, events) = Sampler::start(machine, settings);
+    std::thread::sleep(Duration::from_secs(first));
+    let (before, start) = (cpu_nanoseconds(), Instant::now());
+    std::thread::sleep(Duration::from_secs(then));
+    let share = (cpu_nanoseconds() - before) as f64 / start.elapsed().as_nanos() as f64;
+    sampler.stop();
+    let is_state = |happening: &Happening| matches!(happening, Happening::State(_));
+    let states = events.try_iter().filter(|e| is_state(&e.what)).count();
+    (100.0 * share, states)
+}
+
 fn schedule_cpu() {
     for (name, scenario) in [("1 GPU", LOAD.to_owned()), ("8 GPUs", eight())] {
         let fake = Fake::in_real_time(&scenario);
         let settings = fake.settings(std::path::Path::new("/proc"));
-        let machine = Machine::open(&settings).expect("the fake machine opens");
-        let (sampler, events) = Sampler::start(machine, &settings);
         // The first second introduces processes and fills the rings.
-        std::thread::sleep(Duration::from_secs(2));
-        let (before, start) = (cpu_nanoseconds(), Instant::now());
-        std::thread::sleep(Duration::from_secs(20));
-        let share = (cpu_nanoseconds() - before) as f64 / start.elapsed().as_nanos() as f64;
-        sampler.stop();
-        let states = events
-            .try_iter()
-            .filter(|e| matches!(e.what, Happening::State(_)))
-            .count();
+        let (percent, states) = core_percent(&settings, 2, 20);
         say(&format!(
-            "full schedule, {name}, fake library: {:.3} % of a core ({states} states in 22 s)",
-            share * 100.0
+            "full schedule, {name}, fake library: {percent:.3} % of a core ({states} states in 22 s)"
         ));
     }
 }
@@ -88,21 +94,10 @@ fn cards_cpu() {
     ] {
         let tree = Tree::of(tree);
         let settings = tree.settings(std::path::Path::new("/proc"));
-        let machine = Machine::open(&settings).expect("the tree opens");
-        let (sampler, events) = Sampler::start(machine, &settings);
         // The first looks at all processes are the dear ones: they are not those of every day.
-        std::thread::sleep(Duration::from_secs(10));
-        let (before, start) = (cpu_nanoseconds(), Instant::now());
-        std::thread::sleep(Duration::from_secs(30));
-        let share = (cpu_nanoseconds() - before) as f64 / start.elapsed().as_nanos() as f64;
-        sampler.stop();
-        let states = events
-            .try_iter()
-            .filter(|e| matches!(e.what, Happening::State(_)))
-            .count();
+        let (percent, states) = core_percent(&settings, 10, 30);
         say(&format!(
-            "full schedule, {name}, files in a folder: {:.3} % of a core ({states} states in 40 s)",
-            share * 100.0
+            "full schedule, {name}, files in a folder: {percent:.3} % of a core ({states} states in 40 s)"
         ));
     }
 }

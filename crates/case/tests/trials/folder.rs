@@ -7,6 +7,24 @@ use tempfile::TempDir;
 use warpsmith_case::{Case, Plan, Settings, Verification, Verifier};
 use warpsmith_device::{Device, DeviceChoice};
 
+/// The arguments of a case that reads `n` floats and writes as many, as a literal for [`concat!`].
+macro_rules! from_x_to_y {
+    () => {
+        r#"[[arguments]]
+name = "x"
+direction = "in"
+type = "f32"
+shape = "n"
+[[arguments]]
+name = "y"
+direction = "out"
+type = "f32"
+shape = "n"
+"#
+    };
+}
+pub(crate) use from_x_to_y;
+
 pub(crate) struct Folder {
     folder: TempDir,
 }

@@ -6,25 +6,19 @@ use warpsmith_case::{Attempt, BegunReference, Program, Settings, TunableValue, W
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::run_sampler::RunMode;
 
-use crate::folder::Folder;
+use crate::folder::{Folder, from_x_to_y};
 
-const CASE: &str = r#"source = "double.py:double"
+const CASE: &str = concat!(
+    r#"source = "double.py:double"
 reference = "double.py:plain"
 [sizes]
 n = [1000]
-[[arguments]]
-name = "x"
-direction = "in"
-type = "f32"
-shape = "n"
-[[arguments]]
-name = "y"
-direction = "out"
-type = "f32"
-shape = "n"
-[tunables]
+"#,
+    from_x_to_y!(),
+    r#"[tunables]
 BLOCK = [1, 2, 3, 4, 5]
-"#;
+"#
+);
 
 const DOUBLE: &str = "import os\nimport time\nimport numpy as np\n\n\
     def plain(x):\n    return x * 2\n\n\

@@ -7,7 +7,7 @@ use std::time::Duration;
 use warpsmith_case::{Program, Settings, Verdict, Verifier};
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, from_x_to_y};
 
 /// Host code around it, no `extern "C"`, a template: what people's files are like.
 const SCALE: &str = "#include <stdio.h>\n#include <math.h>\n\
@@ -19,29 +19,23 @@ const SCALE: &str = "#include <stdio.h>\n#include <math.h>\n\
     if (i < n) y[i] = twice(part[threadIdx.x]) + 1.0f;\n}\n\
     int main() { printf(\"host\\n\"); return 0; }\n";
 
-const CASE: &str = r#"source = "scale.cu"
+const CASE: &str = concat!(
+    r#"source = "scale.cu"
 kernel = "scale"
 reference = { kernel = "reference.cu:scale" }
 [sizes]
 n = [1000, 4096]
-[[arguments]]
-name = "x"
-direction = "in"
-type = "f32"
-shape = "n"
-[[arguments]]
-name = "y"
-direction = "out"
-type = "f32"
-shape = "n"
-[[arguments]]
+"#,
+    from_x_to_y!(),
+    r#"[[arguments]]
 name = "n"
 type = "i32"
 value = "n"
 [launch]
 grid = "ceil_div(n, block_x)"
 block = 64
-"#;
+"#
+);
 
 pub(crate) fn is_missing() -> bool {
     let required = std::env::var_os("WARPSMITH_REQUIRE_GPU").is_some_and(|value| value == "1");

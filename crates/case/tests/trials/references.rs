@@ -2,33 +2,27 @@
 
 use warpsmith_case::{Verdict, judge};
 
-use crate::folder::{Folder, verify};
+use crate::folder::{Folder, from_x_to_y, verify};
 
 pub(crate) const SCALE: &str = "import warp as wp\n\n@wp.kernel\n\
     def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):\n    \
     i = wp.tid()\n    y[i] = a * x[i] + 1.0\n";
 
-const CASE: &str = r#"source = "scale.py"
+const CASE: &str = concat!(
+    r#"source = "scale.py"
 reference = { function = "reference.py:scale", seconds = 20, memory = "2G" }
 [sizes]
 n = [100]
-[[arguments]]
-name = "x"
-direction = "in"
-type = "f32"
-shape = "n"
-[[arguments]]
-name = "y"
-direction = "out"
-type = "f32"
-shape = "n"
-[[arguments]]
+"#,
+    from_x_to_y!(),
+    r#"[[arguments]]
 name = "a"
 type = "f32"
 value = 2.5
 [launch]
 dim = "n"
-"#;
+"#
+);
 
 fn with(reference: &str) -> Result<warpsmith_case::Verification, String> {
     let folder = Folder::new(&[
@@ -169,23 +163,17 @@ fn of_one_array(line: &str, function: &str) -> warpsmith_case::Verification {
         i = wp.tid()\n    v = x[i]\n    y[i] = {line}\n"
     );
     let reference = format!("import numpy as np\n\ndef f(x):\n    return {function}\n");
-    let case = r#"source = "f.py"
+    let case = concat!(
+        r#"source = "f.py"
 reference = "reference.py:f"
 [sizes]
 n = [100]
-[[arguments]]
-name = "x"
-direction = "in"
-type = "f32"
-shape = "n"
-[[arguments]]
-name = "y"
-direction = "out"
-type = "f32"
-shape = "n"
-[launch]
+"#,
+        from_x_to_y!(),
+        r#"[launch]
 dim = "n"
-"#;
+"#
+    );
     let folder = Folder::new(&[
         ("f.py", &kernel),
         ("reference.py", &reference),

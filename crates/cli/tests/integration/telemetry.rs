@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
@@ -403,10 +403,8 @@ fn a_hung_driver_is_named_and_the_verbs_go_on() {
     assert!(stderr(&requested).contains("the driver hangs"));
 }
 
-#[test]
-fn an_exporter_listens_before_the_driver_answers() {
-    let files = Files::new();
-    let scenario = hanging(&files, "nvmlInit_v2");
+/// An exporter of a made-up machine, its address, and the lines that it says after that.
+fn exporter_of(scenario: &Path) -> (Child, String, impl Iterator<Item = String>) {
     let library = std::env::current_exe().expect("a test program has a path");
     let mut exporter = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
         .args(["export", "--listen", "127.0.0.1:0"])
@@ -425,6 +423,16 @@ fn an_exporter_listens_before_the_driver_answers() {
         .strip_prefix("serving http://")
         .and_then(|rest| rest.strip_suffix("/metrics"))
         .expect("an address");
+    let address = address.to_owned();
+    (exporter, address, lines)
+}
+
+#[test]
+fn an_exporter_listens_before_the_driver_answers() {
+    let files = Files::new();
+    let scenario = hanging(&files, "nvmlInit_v2");
+    let (mut exporter, address, mut lines) = exporter_of(&scenario);
+    let address = address.as_str();
     assert_eq!(code(&warpsmith(None, &["health", "--address", address])), 0);
     let ready = warpsmith(None, &["health", "--ready", "--address", address]);
     assert_eq!(code(&ready), 1);
@@ -451,24 +459,8 @@ fn an_exporter_listens_before_the_driver_answers() {
 fn a_fleet_has_the_exit_codes_of_what_was_found() {
     let files = Files::new();
     let scenario = files.written("scenario.json", r#"{"gpus": [{"count": 8, "busy": 97}]}"#);
-    let library = std::env::current_exe().expect("a test program has a path");
-    let mut exporter = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args(["export", "--listen", "127.0.0.1:0"])
-        .env(
-            "WARPSMITH_NVML_LIBRARY",
-            library.with_file_name("libwarpsmith_fake_nvml.so"),
-        )
-        .env("FAKE_NVML_SCENARIO", scenario)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let log = exporter.stderr.take().expect("a pipe");
-    let serving = BufReader::new(log).lines().map_while(Result::ok).next();
-    let serving = serving.expect("a line");
-    let address = serving
-        .strip_prefix("serving http://")
-        .and_then(|rest| rest.strip_suffix("/metrics"))
-        .expect("an address");
+    let (mut exporter, address, _lines) = exporter_of(&scenario);
+    let address = address.as_str();
     // The first page may come before the driver has answered.
     let mut fine = warpsmith(None, &["fleet", address]);
     for _ in 0..50 {

@@ -34,7 +34,6 @@ pub(crate) struct Kernel {
 
 impl Plain {
     pub(crate) fn family(self) -> Family {
-        let owned = |text: &&str| (*text).to_owned();
         let dimensions = self.dimensions.iter();
         let cuda = self.cuda.iter().map(|kernel| Variant {
             name: kernel.name,
@@ -47,14 +46,10 @@ impl Plain {
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self.phrasings.iter().map(owned).collect(),
+            title: self.title,
+            phrasings: self.phrasings,
             dimensions: dimensions
-                .map(|(name, checked, timed)| Dimension {
-                    name,
-                    checked: *checked,
-                    timed: *timed,
-                })
+                .map(|(name, checked, timed)| Dimension::new(name, *checked, *timed))
                 .collect(),
             arrays: self.arrays,
             threads: self.threads,

@@ -33,17 +33,13 @@ impl Pointwise {
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self
-                .phrasings
-                .iter()
-                .map(|text| (*text).to_owned())
-                .collect(),
-            dimensions: vec![Dimension {
-                name: "n",
-                checked: 1000,
-                timed: if arrays.len() > 4 { 1 << 19 } else { 1 << 20 },
-            }],
+            title: self.title,
+            phrasings: self.phrasings,
+            dimensions: vec![Dimension::new(
+                "n",
+                1000,
+                if arrays.len() > 4 { 1 << 19 } else { 1 << 20 },
+            )],
             threads: N,
             warp: format!("i = wp.tid()\n{}", self.indexed(Language::Warp)),
             warp_prelude: String::new(),

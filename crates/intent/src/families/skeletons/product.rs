@@ -54,24 +54,15 @@ impl Product {
                 .map(|name| Array::input(name, &["m", "n"])),
         );
         arrays.push(Array::output("out", &["m", "n"]));
-        let size = |name, checked, timed| Dimension {
-            name,
-            checked,
-            timed,
-        };
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self
-                .phrasings
-                .iter()
-                .map(|text| (*text).to_owned())
-                .collect(),
+            title: self.title,
+            phrasings: self.phrasings,
             dimensions: vec![
-                size("m", 33, self.timed[0]),
-                size("n", 40, self.timed[1]),
-                size("k", 50, self.timed[2]),
+                Dimension::new("m", 33, self.timed[0]),
+                Dimension::new("n", 40, self.timed[1]),
+                Dimension::new("k", 50, self.timed[2]),
             ],
             threads: &["m", "n"],
             warp: self.warp(),

@@ -35,21 +35,15 @@ const MATRIX: &[&str] = &["rows", "cols"];
 
 impl Recurrence {
     pub(crate) fn family(self) -> Family {
-        let size = |name, checked, timed| Dimension {
-            name,
-            checked,
-            timed,
-        };
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self
-                .phrasings
-                .iter()
-                .map(|text| (*text).to_owned())
-                .collect(),
-            dimensions: vec![size("rows", 37, 1024), size("cols", 100, 1024)],
+            title: self.title,
+            phrasings: self.phrasings,
+            dimensions: vec![
+                Dimension::new("rows", 37, 1024),
+                Dimension::new("cols", 100, 1024),
+            ],
             arrays: vec![Array::input("x", MATRIX), Array::output("out", MATRIX)],
             threads: &["rows"],
             warp: self.warp(),

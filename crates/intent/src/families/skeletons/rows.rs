@@ -120,21 +120,15 @@ impl Rows {
             Written::ForRow(_) => Array::output("out", &["rows"]),
             Written::ForElement(_) => Array::output("out", MATRIX),
         });
-        let size = |name, checked, timed| Dimension {
-            name,
-            checked,
-            timed,
-        };
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self
-                .phrasings
-                .iter()
-                .map(|text| (*text).to_owned())
-                .collect(),
-            dimensions: vec![size("rows", 37, 1024), size("cols", 100, 1024)],
+            title: self.title,
+            phrasings: self.phrasings,
+            dimensions: vec![
+                Dimension::new("rows", 37, 1024),
+                Dimension::new("cols", 100, 1024),
+            ],
             threads: &["rows"],
             warp: self.warp(),
             warp_prelude: String::new(),

@@ -156,19 +156,14 @@ impl Stencil {
         let mut arrays = vec![Array::input("x", shape)];
         arrays.extend(self.beside.iter().map(|name| Array::input(name, shape)));
         arrays.push(Array::output("out", shape));
-        let size = |name, checked, timed| Dimension {
-            name,
-            checked,
-            timed,
-        };
         Family {
             name: self.name,
             group: self.group,
-            title: self.title.to_owned(),
-            phrasings: self.phrasings.iter().map(|text| (*text).to_owned()).collect(),
+            title: self.title,
+            phrasings: self.phrasings,
             dimensions: match self.rank {
-                1 => vec![size("n", 1000, 1 << 20)],
-                _ => vec![size("rows", 37, 1024), size("cols", 100, 1024)],
+                1 => vec![Dimension::new("n", 1000, 1 << 20)],
+                _ => vec![Dimension::new("rows", 37, 1024), Dimension::new("cols", 100, 1024)],
             },
             threads: shape,
             warp: self.warp(),
