@@ -13,6 +13,7 @@ mod conversion;
 mod emitter;
 mod error_function;
 mod factor;
+mod float_width;
 mod launch_block;
 mod mathematics;
 mod memory;

@@ -428,14 +428,6 @@ impl Emitter<'_> {
             .value(Op::ShiftRightArithmetic, Kind::U32, &[high, places])
     }
 
-    pub(super) fn widened(&mut self, a: Id) -> Id {
-        self.w.value(Op::FConvert, Kind::F64, &[a])
-    }
-
-    pub(super) fn narrowed(&mut self, a: Id) -> Id {
-        self.w.value(Op::FConvert, Kind::F32, &[a])
-    }
-
     /// A divisor. A zero that the driver knows of would let it leave the quotient undefined.
     fn divisor(&mut self, cell: Cell, ty: Scalar) -> Id {
         let value = self.get(cell, ty);

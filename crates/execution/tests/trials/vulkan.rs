@@ -52,6 +52,7 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("a loop without end is a finding", endless),
         trial("functions are right to their last places", functions),
         trial("bits survive every operation", bits),
+        trial("small numbers survive every width", small_numbers),
         trial("wide remainders are exact", wide_remainders),
         trial("a fused multiply-add is rounded once", fused),
         trial("functions of the library agree", library_functions),
@@ -542,6 +543,41 @@ fn functions(device: &VulkanDevice) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Numbers around 2⁻¹²⁶ through operations that are made in `float64`, whose results are small too.
+fn small_numbers(device: &VulkanDevice) -> Result<(), Failed> {
+    let mut words = random_bits(23);
+    // Two binades above the smallest normal number, and all below it, of either sign.
+    let mut small = |n: usize| match n {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f32::from_bits(1),
+        3 => f32::from_bits(0x007f_ffff),
+        4 => f32::MIN_POSITIVE,
+        _ => f32::from_bits(words() & 0x81ff_ffff),
+    };
+    let x: Vec<f32> = (0..4096).map(&mut small).collect();
+    let z: Vec<f32> = (0..4096)
+        .map(|n| [0.5, -3.0, 2.0, 1.0, 7.25][n % 5])
+        .collect();
+    agree_bit_for_bit(
+        device,
+        &[
+            "x[i] / z[i]",
+            "z[i] / x[i]",
+            "wp.sqrt(wp.abs(x[i]))",
+            "wp.mod(x[i], x[0] + 1e-39)",
+            "float(wp.float64(x[i]))",
+            // Halfway between two of the small ones, and a little beside.
+            "float(wp.float64(x[i]) * wp.float64(0.5))",
+            "float(wp.float64(x[i]) * wp.float64(0.125))",
+            "float(wp.float64(x[i]) * wp.float64(0.4999999999999999))",
+            "float(wp.float64(x[i]) * wp.float64(1e-300))",
+            "float(wp.float64(x[i]) * wp.float64(1e38)) + z[i]",
+        ],
+        &[x, z],
+    )
+}
+
 /// Every operation that IEEE 754 rounds, on numbers of every exponent, subnormal ones too.
 fn bits(device: &VulkanDevice) -> Result<(), Failed> {
     let mut words = random_bits(1);
@@ -580,11 +616,21 @@ fn bits(device: &VulkanDevice) -> Result<(), Failed> {
         "wp.floordiv(x[i], z[i])",
         "float(wp.int64(x[i]))",
     ];
+    agree_bit_for_bit(device, &forms, &[a, b])
+}
+
+/// Compares expressions of `x[i]` and `z[i]` with the interpreter.
+fn agree_bit_for_bit(
+    device: &VulkanDevice,
+    forms: &[&str],
+    inputs: &[Vec<f32>; 2],
+) -> Result<(), Failed> {
+    let [a, b] = inputs;
     for form in forms {
         let body = format!(
             "def k(x: wp.array(dtype=float), z: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = {form}\n"
         );
-        let (actual, expected) = run_both(device, &body, &[a.clone(), b.clone()])?;
+        let (actual, expected) = run_both(device, &body, inputs)?;
         let wrong = (0..a.len()).find(|&n| {
             actual[n].to_bits() != expected[n].to_bits()
                 && !(actual[n].is_nan() && expected[n].is_nan())
