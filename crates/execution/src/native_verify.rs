@@ -125,6 +125,26 @@ mod tests {
     }
 
     #[test]
+    fn a_matrix_of_which_only_gradients_are_written_is_no_empty_one() {
+        let body = "def k(a: wp.array(dtype=float), l: wp.array(dtype=float), b: wp.array(dtype=float), x: wp.array(dtype=float)):\n    wp.dense_solve(4, a, l, b, x)\n";
+        let expected = NativeParity::Agrees {
+            backward: true,
+            threads: 1600,
+            fault: None,
+        };
+        assert_eq!(verified(body), expected);
+    }
+
+    #[test]
+    fn integers_that_a_kernel_asserts_to_be_one_are_found() {
+        let body = "def k(a: wp.array(dtype=int), x: wp.array(dtype=float)):\n    i = wp.tid()\n    assert a[i] == 1\n    x[i] = 2.0 * x[i]\n";
+        let NativeParity::Agrees { fault, .. } = verified(body) else {
+            panic!("both run");
+        };
+        assert_eq!(fault, None);
+    }
+
+    #[test]
     fn what_both_find_is_named() {
         let body =
             "def k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i + 100000000] = 1.0\n";

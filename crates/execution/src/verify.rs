@@ -6,7 +6,8 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_interpreter::{
-    Argument, Interpreter, random_arguments, random_arguments_without_zeros,
+    Argument, Interpreter, random_arguments, random_arguments_with_ones,
+    random_arguments_without_zeros,
 };
 
 use crate::agreement::{Difference, compare_conditioned};
@@ -19,9 +20,9 @@ use crate::parameter::parameter_type;
 pub(crate) const MOST_ITERATIONS: u64 = 1 << 18;
 
 /// How many sets of arguments are tried where the interpreter finds fault with the first: integers are
-/// indices in one kernel, sizes in the next and divisors in a third. The last set but one has no integer that
-/// is zero, the last has no others.
-pub(crate) const ATTEMPTS: u64 = 5;
+/// indices in one kernel, sizes in the next and divisors in a third. The last three
+/// sets have no integer that is zero, no other, and none but ones.
+pub(crate) const ATTEMPTS: u64 = 6;
 
 /// How a kernel fared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -119,11 +120,14 @@ pub(crate) fn arguments_of(
     // Room behind the last thread, for kernels that look at neighbours.
     let room: Vec<usize> = most.iter().map(|threads| 2 * threads + 8).collect();
     let seed = seed.wrapping_add(attempt);
-    if attempt + 2 == ATTEMPTS {
+    if attempt + 3 == ATTEMPTS {
         return random_arguments_without_zeros(module, &room, seed);
     }
-    let mut given = random_arguments(module, &room, seed)?;
     if attempt + 1 == ATTEMPTS {
+        return random_arguments_with_ones(module, &room, seed);
+    }
+    let mut given = random_arguments(module, &room, seed)?;
+    if attempt + 2 == ATTEMPTS {
         given.iter_mut().for_each(without_integers);
     }
     Ok(given)

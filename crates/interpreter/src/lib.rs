@@ -47,5 +47,5 @@ pub use launch::{Interpreter, Outcome, Plan};
 pub use mesh::Mesh;
 pub use native::NativeDifference;
 pub use object::{Object, Objects};
-pub use random::{random_arguments, random_arguments_without_zeros};
+pub use random::{random_arguments, random_arguments_with_ones, random_arguments_without_zeros};
 pub use volume::Volume;

@@ -1,6 +1,8 @@
 //! Random arguments for a kernel: small values of both signs in arrays that cover the grid, so that most
 //! kernels stay inside their arrays and most functions inside their domain.
 
+use std::ops::Range;
+
 use super::argument::{Argument, ArrayArgument};
 use super::layout::{Layout, scalar_bytes};
 use super::memory::write_bytes;
@@ -25,7 +27,7 @@ pub fn random_arguments(
     dim: &[usize],
     seed: u64,
 ) -> Result<Vec<Argument>, String> {
-    make(module, dim, seed, 0)
+    make(module, dim, seed, 0..u64::MAX)
 }
 
 /// As [`random_arguments`], without integers that are zero, which may be divisors.
@@ -37,17 +39,35 @@ pub fn random_arguments_without_zeros(
     dim: &[usize],
     seed: u64,
 ) -> Result<Vec<Argument>, String> {
-    make(module, dim, seed, 1)
+    make(module, dim, seed, 1..u64::MAX)
 }
 
-fn make(module: &Module, dim: &[usize], seed: u64, least: u64) -> Result<Vec<Argument>, String> {
+/// As [`random_arguments`], with integers that are one: kernels that assert something about theirs often
+/// assert that.
+///
+/// # Errors
+/// As there.
+pub fn random_arguments_with_ones(
+    module: &Module,
+    dim: &[usize],
+    seed: u64,
+) -> Result<Vec<Argument>, String> {
+    make(module, dim, seed, 1..2)
+}
+
+fn make(
+    module: &Module,
+    dim: &[usize],
+    seed: u64,
+    integers: Range<u64>,
+) -> Result<Vec<Argument>, String> {
     let shortest = dim.iter().copied().min().unwrap_or(1);
     let further = highest_rank(module).saturating_sub(dim.len()).min(3);
     let mut maker = Maker {
         module,
         dim,
         inner: shortest.clamp(1, MOST_INNER[further]),
-        least,
+        integers,
         random: SplitMix(seed),
     };
     let parameters = module.kernel.parameters();
@@ -85,8 +105,8 @@ struct Maker<'m> {
     dim: &'m [usize],
     /// Elements along dimensions that the grid does not have.
     inner: usize,
-    /// The smallest integer.
-    least: u64,
+    /// What integers are taken from.
+    integers: Range<u64>,
     random: SplitMix,
 }
 
@@ -156,8 +176,9 @@ impl Maker<'_> {
 
     /// An index along the shorter dimensions.
     fn integer(&mut self) -> u64 {
-        let count = (self.inner as u64).saturating_sub(self.least).max(1);
-        self.least + self.random.below(count)
+        let Range { start, end } = self.integers;
+        let count = end.min(self.inner as u64).saturating_sub(start).max(1);
+        start + self.random.below(count)
     }
 
     /// Every index once, in any order: threads that write through it do not meet.

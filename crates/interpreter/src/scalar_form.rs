@@ -8,6 +8,7 @@ pub use crate::instruction::{
 };
 pub use crate::lanes::{Cell, is_wide};
 pub use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout, Leaf};
+pub use crate::machine::{DenseCall, DenseKind};
 pub use crate::native::{Code, simplify};
 pub use crate::noise::{Noise, NoiseKind, PRIMES, permuted};
 pub use crate::object::Question;

@@ -409,10 +409,10 @@ impl<'p> Emitter<'p> {
         }
         let what = match instruction {
             Instruction::Tile { entry } => return self.tile(*entry),
+            Instruction::Dense { entry } => return self.dense(*entry),
             Instruction::Print { .. } if self.target.silent => return Ok(()),
             Instruction::Print { .. } => "printing",
             Instruction::Ask { .. } => "hash grids, meshes and volumes",
-            Instruction::Dense { .. } => "matrices in arrays (`dense_gemm` and its like)",
             _ => "this operation",
         };
         self.refuse(what)

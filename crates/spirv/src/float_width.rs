@@ -15,6 +15,9 @@ const ROUNDER: f64 = f64::from_bits((1023 - 97) << 52);
 impl Emitter<'_> {
     /// A `float32` as a `float64`, exactly.
     pub(super) fn widened(&mut self, a: Id) -> Id {
+        if let Some(bits) = self.w.float_constant(a) {
+            return self.w.f64(f64::from(f32::from_bits(bits)));
+        }
         let normal = self.w.value(Op::FConvert, Kind::F64, &[a]);
         let bits = self.bits(Kind::F32, a);
         let [sign, one, below, none] =

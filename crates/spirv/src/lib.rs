@@ -10,6 +10,7 @@ mod atomic;
 mod cells;
 mod control;
 mod conversion;
+mod dense;
 mod emitter;
 mod error_function;
 mod factor;

@@ -89,6 +89,8 @@ pub(super) struct Writer {
     /// Vectors of two and of four words, each with a pointer to one in memory; 0 while there is none.
     vectors: [(Id, Id); 2],
     constants: HashMap<(Kind, u64), Id, FastHash>,
+    /// The constants that are `float32`, with their bits.
+    floats: HashMap<Id, u32, FastHash>,
     nulls: [Id; KINDS],
     functions: Id,
     void: Id,
@@ -119,6 +121,7 @@ impl Writer {
             pointers: [[0; KINDS]; 3],
             vectors: [(0, 0); 2],
             constants: HashMap::default(),
+            floats: HashMap::default(),
             nulls: [0; KINDS],
             functions: 0,
             void: 0,
@@ -244,7 +247,15 @@ impl Writer {
             _ => put(&mut self.globals, Op::Constant, &[ty, id, low]),
         }
         self.constants.insert((kind, bits), id);
+        if kind == Kind::F32 {
+            self.floats.insert(id, low);
+        }
         id
+    }
+
+    /// The bits of a constant that is a `float32`.
+    pub(super) fn float_constant(&self, id: Id) -> Option<u32> {
+        self.floats.get(&id).copied()
     }
 
     /// The constant of the type with these bits, where the module has it.

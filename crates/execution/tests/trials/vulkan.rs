@@ -61,7 +61,22 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
 }
 
 /// Bodies with slices that go backwards, arrays that are reached through indices, and whole tiles.
-const SLICES_AND_TILES: [&str; 14] = [
+const SLICES_AND_TILES: [&str; 18] = [
+    "def k(a: wp.array(dtype=float), b: wp.array(dtype=float), c: wp.array(dtype=float)):
+    wp.dense_gemm(3, 4, 2, 0, 1, a, b, c)
+",
+    "def k(a: wp.array(dtype=float), b: wp.array(dtype=float), c: wp.array(dtype=float)):
+    wp.dense_gemm(4, 3, 5, 1, 0, a, b, c)
+",
+    "def k(a: wp.array(dtype=float), b: wp.array(dtype=float), l: wp.array(dtype=float), x: wp.array(dtype=float)):
+    for i in range(4):
+        a[i * 5] = wp.abs(a[i * 5])
+    wp.dense_chol(4, a, 16.0, l)
+    wp.dense_subs(4, l, b, x)
+",
+    "def k(a: wp.array(dtype=float), l: wp.array(dtype=float), b: wp.array(dtype=float), x: wp.array(dtype=float)):
+    wp.dense_solve(4, a, l, b, x)
+",
     "def k(x: wp.array(dtype=int), y: wp.array(dtype=int)):
     a = x[3:1:-1]
     b = x[::-2]

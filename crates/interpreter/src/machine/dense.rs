@@ -6,16 +6,22 @@ use super::control::Machine;
 use crate::findings::Fault;
 use crate::instruction::Space;
 use crate::lanes::{Cell, Mask, each};
+use crate::layout::ARRAY_SHAPE;
+use crate::memory::Column;
 use crate::races::Touch;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DenseKind {
+pub enum DenseKind {
+    /// A product.
     Product,
+    /// A Cholesky factor.
     Cholesky,
     /// Solves with a Cholesky factor.
     Substitution,
+    /// The adjoint of a product.
     ProductAdjoint,
+    /// The adjoint of a solution.
     SolutionAdjoint,
 }
 
@@ -24,11 +30,15 @@ pub(crate) type Operand = (Cell, Space);
 
 /// A call: sizes, a number, arrays, each in the order of the builtin's parameters.
 #[derive(Clone, Debug)]
-pub(crate) struct DenseCall {
-    pub(crate) kind: DenseKind,
-    pub(crate) sizes: Vec<Cell>,
-    pub(crate) number: Option<Cell>,
-    pub(crate) arrays: Vec<Operand>,
+pub struct DenseCall {
+    /// What is computed.
+    pub kind: DenseKind,
+    /// Rows, columns and the like.
+    pub sizes: Vec<Cell>,
+    /// What is added to a diagonal.
+    pub number: Option<Cell>,
+    /// The arrays.
+    pub arrays: Vec<Operand>,
 }
 
 /// What a lane sees of the registers and of memory.
@@ -71,10 +81,14 @@ impl LaneMemory for Interpreted<'_, '_> {
     }
 
     fn has(&self, buffer: usize, element: usize) -> bool {
-        let memory = self.machine.bindings.buffers.get(buffer);
-        memory
-            .and_then(|memory| memory.columns.first()?.get(element))
-            .is_some()
+        // Values that the kernel does not touch are not kept, though their gradients may be.
+        let column = match self.machine.memory(Space::Value, buffer) {
+            Some(Column::Narrow(words)) if words.is_empty() => None,
+            column => column,
+        };
+        let gradients = self.machine.memory(Space::Gradient, buffer);
+        let kept = column.or(gradients);
+        kept.is_some_and(|column| column.get(element).is_some())
     }
 
     fn load(&mut self, space: Space, buffer: usize, element: usize) -> f32 {
@@ -200,8 +214,8 @@ impl<M: LaneMemory> Matrices<'_, M> {
         let place = usize::try_from(field(0))
             .ok()
             .zip(usize::try_from(field(1).wrapping_add(index)).ok());
-        let inside =
-            index >= 0 && place.is_some_and(|(buffer, element)| self.memory.has(buffer, element));
+        let inside = (0..field(ARRAY_SHAPE)).contains(&index)
+            && place.is_some_and(|(buffer, element)| self.memory.has(buffer, element));
         if !inside {
             self.outside.get_or_insert(index);
         }

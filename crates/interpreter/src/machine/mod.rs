@@ -9,6 +9,7 @@ mod run;
 mod tile;
 
 pub(super) use control::Machine;
-pub(super) use dense::{DenseCall, DenseKind, LaneMemory, run_dense};
+pub use dense::{DenseCall, DenseKind};
+pub(super) use dense::{LaneMemory, run_dense};
 pub(super) use lane_function::{first_not_less, less};
 pub(super) use memory_access::updated;

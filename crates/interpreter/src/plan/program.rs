@@ -71,7 +71,7 @@ pub struct Program {
     /// Types whose bytes are read as others.
     pub reinterpreted: Vec<(Layout, Layout)>,
     /// Calls on matrices in arrays.
-    pub(crate) dense: Vec<DenseCall>,
+    pub dense: Vec<DenseCall>,
     /// Calls on whole tiles.
     pub tiles: Vec<TileCall>,
     /// Arrays that each thread has for itself.
