@@ -156,8 +156,8 @@ pub fn card(statistics: &Statistics) -> String {
          Warp's fixed prologue, `cpu_forward` + `cpu_backward` the CPU module; the hash in names is \
          replaced by `HASH`. `category`, `difficulty` (1 to 5), `builtins`, `constructs` and the counts \
          describe the kernel; `hash_exact`, `hash_modulo_names`, `hash_shape` and `minhash` are for \
-         deduplication; `executed`, `gradient`, `compiled`, `gpu` and `warp` say what was checked; \
-         `expected` holds the launch and the first values of each array that it changed. `inputs`, \
+         deduplication; `executed`, `gradient`, `compiled`, `gpu`, `vulkan` and `warp` say what was \
+         checked; `expected` holds the launch and the first values of each array that it changed. `inputs`, \
          `gradients`, `ptx` and `sass` (registers, spills, instructions by name) are empty unless the \
          set was made with `--keep`.\n\n\
          ## Known biases\n\n{}\n## Limits\n\n{LIMITS}\n## Licence\n\nApache-2.0. A generator wrote every \

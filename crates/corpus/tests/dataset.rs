@@ -23,6 +23,7 @@ use warpsmith_corpus::{
     Category, Compression, Keep, Level, Manifest, Row, RunError, Settings, Tools, Verifier, Wanted,
     generate, inspect, read_rows, rejected, wrong_code,
 };
+use warpsmith_device::VulkanDevice;
 
 const CHILD: &str = "WARPSMITH_CORPUS_CHILD";
 
@@ -59,6 +60,9 @@ fn main() {
         Trial::test("pairs_run_and_stay_finite", pairs_execute),
         Trial::test("what_is_kept_of_a_run_is_whole", kept_values),
         Trial::test("mistakes_are_mistakes", mistakes),
+        Trial::test("sets_without_a_column_of_vulkan_are_read", older_sets),
+        Trial::test("vulkan_has_a_column_of_its_own", vulkan_column)
+            .with_ignored_flag(no_vulkan_device()),
     ];
     trials.extend(oracles::trials());
     libtest_mimic::run(&arguments, trials).exit();
@@ -362,6 +366,62 @@ fn pairs_execute() -> Result<(), Failed> {
     let gradient = &manifest.tally.levels["gradient"];
     if gradient.failed > 0 || gradient.passed < 15 {
         return Err(format!("{gradient:?}").into());
+    }
+    Ok(())
+}
+
+/// Whether no kernel runs on Vulkan here, which is said.
+fn no_vulkan_device() -> bool {
+    let device = VulkanDevice::open(0);
+    if let Err(error) = &device {
+        eprintln!("no Vulkan device: {error}");
+    }
+    device.is_err()
+}
+
+fn vulkan_column() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        count: 12,
+        verify: vec![Level::Text, Level::Executed, Level::Vulkan],
+        ..small()
+    };
+    let verifier = Verifier::new(&settings.verify, &Tools::default(), 1)?;
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let levels = &manifest.tally.levels;
+    let checked = &levels["vulkan"];
+    if checked.failed > 0 || checked.passed < 6 || levels.contains_key("gpu") {
+        return Err(format!("{levels:?}").into());
+    }
+    for file in &manifest.files {
+        for row in read_rows(&folder.path().join(&file.path), &[])? {
+            if row.gpu != "not run" || row.vulkan == "not run" {
+                return Err(format!("gpu: {}, vulkan: {}", row.gpu, row.vulkan).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn older_sets() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        count: 4,
+        format: "jsonl".to_owned(),
+        ..small()
+    };
+    let verifier = Verifier::default();
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let path = folder.path().join(&manifest.files[0].path);
+    let text = fs::read_to_string(&path)?;
+    fs::write(&path, text.replace(r#""vulkan":"not run","#, ""))?;
+    if fs::read_to_string(&path)?.len() == text.len() {
+        return Err("no column was taken out".into());
+    }
+    for row in read_rows(&path, &[])? {
+        if row.vulkan != "not run" {
+            return Err(format!("vulkan: {}", row.vulkan).into());
+        }
     }
     Ok(())
 }

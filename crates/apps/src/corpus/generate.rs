@@ -47,7 +47,7 @@ pub(crate) struct Generate {
     /// Only these difficulties: `3`, `1,2` or `1-3`.
     #[arg(long, default_value = "1-5")]
     difficulty: String,
-    /// What to check besides the text: `executed`, `compiled`, `gpu` or `executed:vulkan`, `warp`.
+    /// What to check besides the text: `executed`, `compiled`, `gpu`, `executed:vulkan`, `warp`.
     #[arg(long, value_delimiter = ',')]
     verify: Vec<Level>,
     /// One pair of how many is compared with Warp, at the level `warp`.

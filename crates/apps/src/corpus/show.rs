@@ -57,6 +57,7 @@ fn describe(row: &Row, all: bool) -> String {
         ("gradient", &row.gradient),
         ("compiled", &row.compiled),
         ("gpu", &row.gpu),
+        ("vulkan", &row.vulkan),
         ("warp", &row.warp),
     ] {
         if outcome != "not run" {

@@ -78,6 +78,7 @@ columns! {
     gradient: Short |r| check(&r.verification.gradient);
     compiled: Short |r| check(&r.verification.compiled);
     gpu: Short |r| check(&r.verification.gpu);
+    vulkan: Short |r| check(&r.verification.vulkan);
     warp: Short |r| check(&r.verification.warp);
     expected: Long |r| &r.extra.expected;
     inputs: Long |r| &r.extra.inputs;

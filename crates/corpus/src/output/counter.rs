@@ -64,6 +64,7 @@ impl Counter {
             ("gradient", &checks.gradient),
             ("compiled", &checks.compiled),
             ("gpu", &checks.gpu),
+            ("vulkan", &checks.vulkan),
             ("warp", &checks.warp),
         ];
         for (name, check) in levels {

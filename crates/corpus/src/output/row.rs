@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{GENERATOR_VERSION, Record, WARP_VERSION};
+use crate::verify::Check;
 
 /// One row of a data set. The order of the fields is the order of the columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Row {
     pub gradient: String,
     pub compiled: String,
     pub gpu: String,
+    /// Sets that were made before there was such a column have none.
+    #[serde(default = "not_run")]
+    pub vulkan: String,
     pub warp: String,
     pub expected: String,
     pub inputs: String,
@@ -52,6 +56,11 @@ pub struct Row {
     pub generator_version: String,
     pub compiler_version: String,
     pub warp_version: String,
+}
+
+/// What a column says of a check that nobody made.
+pub(crate) fn not_run() -> String {
+    Check::NotRun.to_string()
 }
 
 impl From<&Record> for Row {
@@ -89,6 +98,7 @@ impl From<&Record> for Row {
             gradient: checks.gradient.to_string(),
             compiled: checks.compiled.to_string(),
             gpu: checks.gpu.to_string(),
+            vulkan: checks.vulkan.to_string(),
             warp: checks.warp.to_string(),
             expected: record.extra.expected.clone(),
             inputs: record.extra.inputs.clone(),

@@ -18,7 +18,7 @@ pub enum Level {
     Compiled,
     /// A GPU agrees with the interpreter.
     Gpu,
-    /// A Vulkan device agrees with the interpreter: in the place of [`Level::Gpu`].
+    /// A Vulkan device agrees with the interpreter.
     #[serde(rename = "executed:vulkan")]
     Vulkan,
     /// Warp itself writes the same bytes.
@@ -99,8 +99,10 @@ pub struct Verification {
     pub gradient: Check,
     /// NVRTC compiled it.
     pub compiled: Check,
-    /// A GPU, or a Vulkan device, agreed with the interpreter.
+    /// A GPU agreed with the interpreter.
     pub gpu: Check,
+    /// A Vulkan device did.
+    pub vulkan: Check,
     /// Warp wrote the same bytes.
     pub warp: Check,
 }

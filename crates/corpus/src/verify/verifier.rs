@@ -49,9 +49,6 @@ pub enum PrepareError {
     /// Warp.
     #[error("cannot prepare the level `warp`: {0}")]
     Warp(String),
-    /// Two levels that fill one column.
-    #[error("`gpu` and `executed:vulkan` both fill the column `gpu`: name one of them")]
-    TwoDevices,
 }
 
 /// The levels of a run, ready to check records.
@@ -75,9 +72,6 @@ impl Verifier {
             warp_every: warp_every.max(1),
             ..Self::default()
         };
-        if levels.contains(&Level::Gpu) && levels.contains(&Level::Vulkan) {
-            return Err(PrepareError::TwoDevices);
-        }
         let device = |level| move |source| PrepareError::Device { level, source };
         for level in levels {
             match level {
@@ -146,7 +140,7 @@ impl Verifier {
         }
         if let Some(device) = &self.vulkan {
             for record in &mut *records {
-                record.verification.gpu = on_vulkan(device, record);
+                record.verification.vulkan = on_vulkan(device, record);
             }
         }
         if let Some(oracle) = &self.oracle {
