@@ -18,7 +18,7 @@ mod strands;
 use warpsmith_workload::Workload;
 
 pub use adamw::{AdamW, AdamWState};
-pub use attention::{Attention, attend};
+pub use attention::{Attention, attend, attend_bf16};
 pub use clip::{clip_gradient, gradient_norm};
 pub use conv1d::Conv1d;
 pub use conv2d::Conv2d;
@@ -36,12 +36,12 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         &normalisation::LAYER_NORM_GELU,
         &gelu::GELU,
         &softmax::SOFTMAX,
-        &attention::ATTENTION,
         &conv1d::CONV1D,
         &conv2d::CONV2D,
     ] {
         all.push(Box::new(operation));
     }
+    all.push(Box::new(attention::AttentionWorkload));
     all.push(Box::new(matmul::MatrixProduct));
     all.push(Box::new(clip::Clip));
     all.push(Box::new(adamw::AdamWStep));

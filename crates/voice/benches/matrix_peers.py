@@ -48,11 +48,11 @@ def matmul_to_f32(size):
     case(f"matmul {size} {size} {size} bfloat16 to float32", 2 * size**3, work)
 
 
-def attention(width, causal):
-    q, k, v = (torch.randn(1, 32, 1500, width, device="cuda") for _ in range(3))
+def attention(width, causal, kind):
+    q, k, v = (torch.randn(1, 32, 1500, width, device="cuda").to(kind) for _ in range(3))
     flops = 4 * q.numel() * 1500 // (2 if causal else 1)
     work = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    case(f"attention 32 1500 {width} {'causal' if causal else 'none'}", flops, work)
+    case(f"attention 32 1500 {width} {'causal' if causal else 'none'} {kind}", flops, work)
 
 
 def resample(rate, to):
@@ -86,8 +86,9 @@ conv2d(32, 256, 28, 28, 256)
 conv2d(32, 64, 56, 56, 128, stride=2)
 for size in (2048, 3072, 4096, 8192):
     matmul_to_f32(size)
-for width in (64, 128):
-    for causal in (False, True):
-        attention(width, causal)
+for kind in (torch.float32, torch.bfloat16):
+    for width in (64, 128):
+        for causal in (False, True):
+            attention(width, causal, kind)
 resample(44_100, 16_000)
 resample(16_000, 44_100)

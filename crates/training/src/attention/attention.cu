@@ -1,4 +1,5 @@
-// Scaled dot-product attention in single precision, without the matrix of scores in memory.
+// Scaled dot-product attention in single precision, without the matrix of scores in memory; tokens and results are
+// f32 or bf16.
 //
 // A block of 128 threads takes 64 queries of a head and walks over its keys, 64 at a time, with the
 // running maximum and sum of the softmax. Threads form 8 rows of 16: a thread has 8 queries and 4
@@ -7,6 +8,7 @@
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
+typedef unsigned short u16;
 
 #define THREADS 128
 #define TILE 64
@@ -17,9 +19,28 @@ extern __shared__ float4 dynamic_shared[];
 
 __device__ __forceinline__ float4 quad(const float* from) { return *(const float4*)from; }
 
+__device__ __forceinline__ float4 quad(const u16* from) {
+  uint2 pairs = *(const uint2*)from;
+  return make_float4(__uint_as_float(pairs.x << 16), __uint_as_float(pairs.x & 0xffff0000),
+                     __uint_as_float(pairs.y << 16), __uint_as_float(pairs.y & 0xffff0000));
+}
+
+__device__ __forceinline__ void store(float* to, float4 numbers) { *(float4*)to = numbers; }
+
+// The nearest, the even one of two; a NaN stays one.
+__device__ __forceinline__ u32 rounded(float number) {
+  u32 bits = __float_as_uint(number);
+  return number != number ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+__device__ __forceinline__ void store(u16* to, float4 numbers) {
+  *(uint2*)to = make_uint2(rounded(numbers.x) | rounded(numbers.y) << 16,
+                           rounded(numbers.z) | rounded(numbers.w) << 16);
+}
+
 // A 64-row tile of [token, WIDTH] into columns: to[c * PITCH + r]; rows past the end are zeros.
-template <int WIDTH>
-__device__ __forceinline__ void load_columns(const float* from, u32 first, u32 tokens, float* to) {
+template <int WIDTH, class T>
+__device__ __forceinline__ void load_columns(const T* from, u32 first, u32 tokens, float* to) {
   for (u32 i = threadIdx.x; i < TILE * WIDTH / 4; i += THREADS) {
     // Neighbouring threads take neighbouring rows, so that their stores lie side by side.
     u32 r = i % TILE, c = i / TILE * 4;
@@ -32,9 +53,9 @@ __device__ __forceinline__ void load_columns(const float* from, u32 first, u32 t
   }
 }
 
-template <int WIDTH>
-__device__ __forceinline__ void attend(const float* query, const float* key, const float* value,
-                                       float* out, u32 tokens, u32 causal, float scale) {
+template <int WIDTH, class T>
+__device__ __forceinline__ void attend(const T* query, const T* key, const T* value, T* out, u32 tokens,
+                                       u32 causal, float scale) {
   constexpr int COLUMNS = WIDTH / 16;
   float* queries = (float*)dynamic_shared;
   float* keys = queries + WIDTH * PITCH;
@@ -136,19 +157,18 @@ __device__ __forceinline__ void attend(const float* query, const float* key, con
     if (token >= tokens) continue;
 #pragma unroll
     for (int g = 0; g < COLUMNS / 4; ++g) {
-      *(float4*)(out + (u64)token * WIDTH + 64 * g + 4 * column) =
-          make_float4(result[r][4 * g] * share, result[r][4 * g + 1] * share,
-                      result[r][4 * g + 2] * share, result[r][4 * g + 3] * share);
+      store(out + (u64)token * WIDTH + 64 * g + 4 * column,
+            make_float4(result[r][4 * g] * share, result[r][4 * g + 1] * share,
+                        result[r][4 * g + 2] * share, result[r][4 * g + 3] * share));
     }
   }
 }
 
-// out = softmax(query . key * scale) . value for every head, all [head, token, width], with width
-// 64 or 128; causal not 0 hides later keys from a query. Blocks: 64 queries in x, a head in y.
-extern "C" __global__ void __launch_bounds__(THREADS)
-attention(const float* query, u64 query_length, const float* key, u64 key_length,
-          const float* value, u64 value_length, float* out, u64 out_length, u32 tokens, u32 width,
-          u32 causal, float scale) {
+// A head of the block, if all of it lies inside the buffers.
+template <class T>
+__device__ __forceinline__ void attend_to_head(const T* query, u64 query_length, const T* key, u64 key_length,
+                                               const T* value, u64 value_length, T* out, u64 out_length,
+                                               u32 tokens, u32 width, u32 causal, float scale) {
   u32 shared_bytes;
   asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
   if (blockDim.x != THREADS || tokens == 0 || (width != 64 && width != 128)) return;
@@ -161,4 +181,22 @@ attention(const float* query, u64 query_length, const float* key, u64 key_length
   } else {
     attend<128>(query + head, key + head, value + head, out + head, tokens, causal, scale);
   }
+}
+
+// out = softmax(query . key * scale) . value for every head, all [head, token, width], with width
+// 64 or 128; causal not 0 hides later keys from a query. Blocks: 64 queries in x, a head in y.
+extern "C" __global__ void __launch_bounds__(THREADS)
+attention(const float* query, u64 query_length, const float* key, u64 key_length,
+          const float* value, u64 value_length, float* out, u64 out_length, u32 tokens, u32 width,
+          u32 causal, float scale) {
+  attend_to_head(query, query_length, key, key_length, value, value_length, out, out_length, tokens, width,
+                 causal, scale);
+}
+
+// The same over bf16.
+extern "C" __global__ void __launch_bounds__(THREADS)
+attention_bf16(const u16* query, u64 query_length, const u16* key, u64 key_length, const u16* value,
+               u64 value_length, u16* out, u64 out_length, u32 tokens, u32 width, u32 causal, float scale) {
+  attend_to_head(query, query_length, key, key_length, value, value_length, out, out_length, tokens, width,
+                 causal, scale);
 }

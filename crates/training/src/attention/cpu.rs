@@ -2,6 +2,7 @@
 //! its products with the keys.
 
 use crate::error::{ArgumentError, Result};
+use crate::matmul::Bf16;
 use crate::strands;
 use warpsmith_lanes::{Task, exp, with_widest};
 
@@ -56,6 +57,23 @@ pub fn attend(
         inputs: [query, key, value],
         out,
     });
+    Ok(())
+}
+
+/// The same over bf16: computed as from the numbers in f32, and rounded once at the end.
+pub fn attend_bf16(
+    shape: Attention,
+    query: &[Bf16],
+    key: &[Bf16],
+    value: &[Bf16],
+    out: &mut [Bf16],
+) -> Result<()> {
+    let wide = |numbers: &[Bf16]| numbers.iter().map(|&x| f32::from(x)).collect::<Vec<f32>>();
+    let mut result = vec![0.0; out.len()];
+    attend(shape, &wide(query), &wide(key), &wide(value), &mut result)?;
+    for (slot, number) in out.iter_mut().zip(result) {
+        *slot = number.into();
+    }
     Ok(())
 }
 
@@ -114,7 +132,10 @@ impl Task for Heads<'_> {
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_workload::random::Random;
+
     use super::*;
+    use crate::operation::normal_numbers;
 
     #[test]
     fn equal_keys_give_the_mean_and_the_first_causal_query_its_own_value() {
@@ -136,6 +157,65 @@ mod tests {
         };
         attend(causal, &query, &key, &value, &mut out).unwrap();
         assert_eq!(out, [3.0, 0.0, 4.5, 1.5, 3.0, 2.0]);
+    }
+
+    /// The definition in f64, straight from the numbers, for one head.
+    fn by_definition(shape: Attention, inputs: [&[f64]; 3]) -> Vec<f64> {
+        let Attention { tokens, width, .. } = shape;
+        let [query, key, value] = inputs.map(|input| input.chunks_exact(width));
+        let (key, value): (Vec<_>, Vec<_>) = (key.collect(), value.collect());
+        let mut out = Vec::new();
+        for (token, query) in query.enumerate() {
+            let seen = if shape.causal { token + 1 } else { tokens };
+            let weigh = |key: &&[f64]| {
+                let product: f64 = query.iter().zip(*key).map(|(q, k)| q * k).sum();
+                (product / (width as f64).sqrt()).exp()
+            };
+            let weights: Vec<f64> = key[..seen].iter().map(weigh).collect();
+            let total: f64 = weights.iter().sum();
+            out.extend((0..width).map(|column| {
+                let terms = weights.iter().zip(&value).map(|(w, v)| w * v[column]);
+                terms.sum::<f64>() / total
+            }));
+        }
+        out
+    }
+
+    #[test]
+    fn results_are_those_of_the_definition_in_f64() {
+        let mut random = Random::seeded(7);
+        for (tokens, width, causal) in [(1, 64, false), (75, 64, true), (33, 128, false)] {
+            let shape = Attention {
+                heads: 1,
+                tokens,
+                width,
+                causal,
+            };
+            let inputs: [Vec<Bf16>; 3] = std::array::from_fn(|_| {
+                let numbers = normal_numbers(&mut random, tokens * width);
+                numbers.into_iter().map(Bf16::from).collect()
+            });
+            let as_f32 = inputs
+                .each_ref()
+                .map(|input| input.iter().map(|&x| f32::from(x)).collect::<Vec<_>>());
+            let as_f64 = as_f32
+                .each_ref()
+                .map(|input| input.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+            let expected = by_definition(shape, as_f64.each_ref().map(Vec::as_slice));
+            let mut single = vec![f32::NAN; tokens * width];
+            attend(shape, &as_f32[0], &as_f32[1], &as_f32[2], &mut single).unwrap();
+            let mut half = vec![Bf16::from(f32::NAN); tokens * width];
+            attend_bf16(shape, &inputs[0], &inputs[1], &inputs[2], &mut half).unwrap();
+            for ((single, half), expected) in single.iter().zip(&half).zip(expected) {
+                assert!((f64::from(*single) - expected).abs() < 1e-6);
+                // Half a unit in the last place of eight bits, and what the f32 is off.
+                let error = (f64::from(f32::from(*half)) - expected).abs();
+                assert!(
+                    error <= expected.abs() / 256.0 + 1e-6,
+                    "{error} of {expected}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The kernels of `training/attention`.
+//! The kernels of `training/attention`, and which GPU runs which.
 
-use warpsmith_core::{KernelImage, kernel};
+use warpsmith_core::{Element, KernelImage, Parameter, kernel};
 use warpsmith_device::{CudaDevice, LaunchShape};
 use warpsmith_workload::Parameters;
 
+use super::cpu::Attention;
 use super::workload::shape;
 use crate::operation::Launch;
 
@@ -11,66 +12,109 @@ use crate::operation::Launch;
 const THREADS: u32 = 128;
 const TILE: usize = 64;
 
-/// A kernel, the queries of its block, and the numbers that it has in shared memory.
+const fn parameters_of(element: Element) -> [Parameter; 8] {
+    [
+        Parameter::In(element),
+        Parameter::In(element),
+        Parameter::In(element),
+        Parameter::Out(element),
+        Parameter::Value(Element::U32),
+        Parameter::Value(Element::U32),
+        Parameter::Value(Element::U32),
+        Parameter::Value(Element::F32),
+    ]
+}
+const OF_F32: &[Parameter] = &parameters_of(Element::F32);
+const OF_BF16: &[Parameter] = &parameters_of(Element::U16);
+
+/// A kernel, the queries of its block, and its bytes of shared memory.
 struct Way {
     kernel: KernelImage,
     queries: usize,
-    floats: usize,
+    shared_bytes: usize,
 }
 
 // SAFETY: `attention` in `attention.cu` takes these in this order; it checks that its head ends
 // inside all four buffers and that its shared memory is as large as its tiles; tokens beyond the
 // last are never loaded or stored.
-static ANY: KernelImage = unsafe {
-    kernel!("training/attention", attention(in f32, in f32, in f32, out f32, u32, u32, u32, f32))
-};
+static ANY: KernelImage = unsafe { kernel!("training/attention", attention: OF_F32) };
+// SAFETY: as for `attention`, of which this is the form for other numbers.
+static ANY_BF16: KernelImage = unsafe { kernel!("training/attention", attention_bf16: OF_BF16) };
 
 /// From Ampere on, by tensor cores: for 64 numbers of a query, and for 128.
 static SM80: [Way; 2] = [
     Way {
         // SAFETY: the kernels of `attention.sm80.cu` take the same and check the same.
-        kernel: unsafe {
-            kernel!("training/attention.sm80", attention_64(in f32, in f32, in f32, out f32, u32, u32, u32, f32))
-        },
+        kernel: unsafe { kernel!("training/attention.sm80", attention_64: OF_F32) },
         queries: 128,
-        floats: floats(128, 64, 2),
+        shared_bytes: padded_bytes(128, 64, 2),
     },
     Way {
         // SAFETY: as above.
-        kernel: unsafe {
-            kernel!("training/attention.sm80", attention_128(in f32, in f32, in f32, out f32, u32, u32, u32, f32))
-        },
+        kernel: unsafe { kernel!("training/attention.sm80", attention_128: OF_F32) },
         queries: 64,
-        floats: floats(64, 128, 1),
+        shared_bytes: padded_bytes(64, 128, 1),
+    },
+];
+
+/// The same over bf16.
+static BF16_SM80: [Way; 2] = [
+    Way {
+        // SAFETY: the kernels of `attention_bf16.sm80.cu` take the same and check the same.
+        kernel: unsafe { kernel!("training/attention_bf16.sm80", attention_64: OF_BF16) },
+        queries: 128,
+        shared_bytes: bf16_bytes(64),
+    },
+    Way {
+        // SAFETY: as above.
+        kernel: unsafe { kernel!("training/attention_bf16.sm80", attention_128: OF_BF16) },
+        queries: 128,
+        shared_bytes: bf16_bytes(128),
     },
 ];
 
 /// Queries, and tiles of keys and of values, whose rows are padded by 8 and by 4.
-const fn floats(queries: usize, width: usize, stages: usize) -> usize {
-    queries * (width + 8) + stages * TILE * (2 * width + 12)
+const fn padded_bytes(queries: usize, width: usize, stages: usize) -> usize {
+    4 * (queries * (width + 8) + stages * TILE * (2 * width + 12))
 }
 
+/// Queries, and two tiles each of keys and of values.
+const fn bf16_bytes(width: usize) -> usize {
+    2 * (128 + 4 * TILE) * width
+}
+
+/// The kernel of `type` for a GPU and a shape.
 pub(super) fn launch(parameters: &Parameters, gpu: &CudaDevice) -> Launch {
     let shape = shape(parameters);
-    let sm = match parameters.choice("type") {
-        "f32-sm70" => 70,
-        _ => gpu.facts().sm(),
-    };
-    let way = &SM80[usize::from(shape.width == 128)];
-    // Some GPUs from Ampere on have less shared memory than these kernels take.
-    let fits = 4 * way.floats <= gpu.facts().shared_bytes_per_block as usize;
-    let (kernel, queries, floats) = if sm >= 80 && fits {
-        (&way.kernel, way.queries, way.floats)
+    let kind = parameters.choice("type");
+    let (any, ways) = if kind.starts_with("bf16") {
+        (&ANY_BF16, &BF16_SM80)
     } else {
-        let pitch = TILE + 4;
-        (&ANY, TILE, 2 * shape.width * pitch + TILE * shape.width)
+        (&ANY, &SM80)
     };
+    let way = &ways[usize::from(shape.width == 128)];
+    // Some GPUs from Ampere on have less shared memory than these kernels take.
+    let fits = way.shared_bytes <= gpu.facts().shared_bytes_per_block as usize;
+    if gpu.facts().sm() >= 80 && !kind.ends_with("sm70") && fits {
+        return launch_of(shape, &way.kernel, way.queries, way.shared_bytes);
+    }
+    let pitch = TILE + 4;
+    let bytes = 4 * (2 * shape.width * pitch + TILE * shape.width);
+    launch_of(shape, any, TILE, bytes)
+}
+
+fn launch_of(
+    shape: Attention,
+    kernel: &'static KernelImage,
+    queries: usize,
+    shared_bytes: usize,
+) -> Launch {
     Launch {
         kernel,
         shape: LaunchShape {
             grid: [shape.tokens.div_ceil(queries) as u32, shape.heads as u32, 1],
             block: [THREADS, 1, 1],
-            shared_bytes: 4 * floats as u32,
+            shared_bytes: shared_bytes as u32,
         },
         scalars: vec![
             (shape.tokens as u32).into(),

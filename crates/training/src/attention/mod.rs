@@ -1,8 +1,9 @@
 //! `training/attention`: scaled dot-product attention.
 
+mod bf16;
 mod cpu;
 mod cuda;
 mod workload;
 
-pub use cpu::{Attention, attend};
-pub(crate) use workload::ATTENTION;
+pub use cpu::{Attention, attend, attend_bf16};
+pub(crate) use workload::AttentionWorkload;

@@ -2,11 +2,20 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops};
-use warpsmith_workload::{ArguedTolerance, Cost, ParameterSpec, Parameters};
+use warpsmith_device::Device;
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
+};
 
+use super::bf16;
 use super::cpu::{Attention, attend};
 use super::cuda::launch;
-use crate::operation::Operation;
+use crate::matmul::Bf16;
+use crate::operation::{Operation, normal_numbers};
+
+pub(super) const ID: &str = "training/attention";
 
 const PARAMETERS: &[ParameterSpec] = &[
     ParameterSpec::integer("heads", "heads of all sequences", 32, 1, 65_535),
@@ -20,7 +29,7 @@ const PARAMETERS: &[ParameterSpec] = &[
     ParameterSpec::choice(
         "type",
         "what the tokens hold, and whether a kernel for older GPUs attends to them",
-        &["f32", "f32-sm70"],
+        &["f32", "f32-sm70", "bf16", "bf16-sm70"],
     ),
 ];
 
@@ -42,9 +51,14 @@ fn elements(parameters: &Parameters) -> usize {
     shape.heads * shape.tokens * shape.width
 }
 
-pub(crate) static ATTENTION: Operation = Operation {
-    id: "training/attention",
-    summary: "scaled dot-product attention in single precision",
+fn is_bf16(parameters: &Parameters) -> bool {
+    parameters.choice("type").starts_with("bf16")
+}
+
+/// The form over f32.
+static F32: Operation = Operation {
+    id: ID,
+    summary: "scaled dot-product attention, with scores and sums in single precision",
     parameters: PARAMETERS,
     cost: |parameters| {
         let elements = elements(parameters) as u64;
@@ -55,13 +69,21 @@ pub(crate) static ATTENTION: Operation = Operation {
             tokens
         };
         Cost {
-            bytes: Bytes(16 * elements),
+            bytes: Bytes(if is_bf16(parameters) { 8 } else { 16 } * elements),
             flops: Flops(4 * elements * seen),
             units: elements,
             unit: "element",
         }
     },
-    tolerance: |_| {
+    tolerance: |parameters| {
+        if is_bf16(parameters) {
+            return ArguedTolerance::within(
+                1e-2,
+                1e-2,
+                "scores and sums are f32, but the GPU rounds shares to bf16, by 2⁻⁹ of the mean of numbers up to 5; \
+                 results are then rounded to bf16 on both sides, to neighbours at most",
+            );
+        }
         ArguedTolerance::within(
             2e-5,
             1e-5,
@@ -86,3 +108,45 @@ pub(crate) static ATTENTION: Operation = Operation {
 
     launch,
 };
+
+/// Attention over f32, as an operation, or over bf16.
+pub(crate) struct AttentionWorkload;
+
+impl Workload for AttentionWorkload {
+    fn about(&self) -> About {
+        (&F32).about()
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        (&F32).sizes()
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        (&F32).cost(parameters)
+    }
+
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        (&F32).tolerance(parameters)
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        if !is_bf16(parameters) {
+            return (&F32).prepare(device, parameters, seed);
+        }
+        let mut random = Random::seeded(seed);
+        let inputs: [Vec<Bf16>; 3] = std::array::from_fn(|_| {
+            let numbers = normal_numbers(&mut random, elements(parameters));
+            numbers.into_iter().map(Bf16::from).collect()
+        });
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(bf16::OnCpu::new(cpu, parameters, inputs)),
+            Device::Vulkan(_) => return Err(WorkloadError::not_on_vulkan(ID)),
+            Device::Cuda(gpu) => Box::new(bf16::OnCuda::new(gpu, parameters, inputs)?),
+        })
+    }
+}

@@ -295,6 +295,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "heads=48 tokens=2048 width=128 mask=causal",
     ),
     (
+        "training/attention",
+        "heads=3 tokens=200 type=bf16",
+        "heads=96 tokens=1500 type=bf16",
+    ),
+    (
         "training/conv1d",
         "signals=2 out=70 length=300",
         "signals=32 in=512 out=512 length=3000 stride=2",
