@@ -42,7 +42,7 @@ pub use mel::{
     mel_on_cuda,
 };
 pub use memory_room::check_room;
-pub use net::{NetPitch, NetTrack, NetVad};
+pub use net::{NetPitch, NetTrack, NetVad, net_on_cuda, net_vad_on_cuda};
 pub use onset::{
     OnsetDetector, OnsetStream, onset_frames, onset_strength_in_place, onset_strength_on_cuda,
 };

@@ -9,6 +9,7 @@ use crate::effect::GriffinLimWorkload;
 use crate::formants::FORMANTS;
 use crate::host::Host;
 use crate::mel::MEL;
+use crate::net::NET;
 use crate::onset::ONSET;
 use crate::pitch::{CrepePath, CrepeProbabilities, HQ, PRAAT, PYIN, SWIPE, YIN};
 use crate::resample::RESAMPLE;
@@ -28,6 +29,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(PYIN),
         Box::new(PRAAT),
         Box::new(HQ),
+        Box::new(NET),
         Box::new(PERIODICITY),
         Box::new(SpeechProbabilities),
         Box::new(SWIPE),

@@ -9,7 +9,7 @@ use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_voice::{
     EnergyVad, FrameMillis, NetVad, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
     SignalError, SileroNetwork, StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode,
-    WebrtcStream, WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda,
+    WebrtcStream, WebrtcVad, net_vad_on_cuda, neural_vad_on_cuda, periodicity_vad_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -91,8 +91,11 @@ impl Detector {
     }
 
     fn net(&self, sample_rate: u32) -> Result<NetVad> {
-        let threshold = self.threshold.unwrap_or(NetVad::THRESHOLD);
-        Ok(NetVad::new(sample_rate, threshold)?)
+        Ok(NetVad::new(sample_rate, self.net_threshold())?)
+    }
+
+    fn net_threshold(&self) -> f32 {
+        self.threshold.unwrap_or(NetVad::THRESHOLD)
     }
 
     fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
@@ -169,6 +172,7 @@ impl Detector {
         match self.method {
             Method::Periodicity => Some("voice/periodicity"),
             Method::Neural => Some("voice/silero"),
+            Method::Net => Some("voice/net"),
             _ => None,
         }
     }
@@ -179,8 +183,12 @@ impl Detector {
         sample_rate: u32,
         signals: &[&[f32]],
     ) -> Result<Vec<Vec<bool>>, WorkloadError> {
-        if self.method != Method::Neural {
-            return periodicity_vad_on_cuda(gpu, sample_rate, signals);
+        match self.method {
+            Method::Neural => {}
+            Method::Net => {
+                return net_vad_on_cuda(gpu, sample_rate, self.net_threshold(), signals);
+            }
+            _ => return periodicity_vad_on_cuda(gpu, sample_rate, signals),
         }
         let network = self.network().map_err(|error| WorkloadError::Failed {
             workload: "voice/silero",
@@ -193,8 +201,8 @@ impl Detector {
     pub(super) fn check(&self, global: &Global) -> Result<()> {
         if let (DeviceChoice::Cuda(_), false) = (global.device, self.workload().is_some()) {
             bail!(
-                "of the detectors `--method periodicity` and `neural` can run on a GPU; leave `--device` out \
-                 for the others"
+                "of the detectors `--method periodicity`, `neural` and `net` can run on a GPU; leave `--device` \
+                 out for the others"
             );
         }
         Ok(())

@@ -9,7 +9,7 @@ use warpsmith_voice::{
     CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, NetPitch, NetTrack, Padding, PitchRange,
     PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, Pyin,
     PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda,
-    hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    hq_on_cuda, net_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -188,8 +188,8 @@ impl Pitch {
             Method::Yin => "voice/yin",
             Method::Praat => "voice/praat",
             Method::Swipe => "voice/swipe",
-            // No kernel of its own: `fits` keeps it on the CPU.
-            Method::Hq | Method::Net => "voice/hq",
+            Method::Hq => "voice/hq",
+            Method::Net => "voice/net",
             Method::Crepe => "voice/crepe",
         }
     }
@@ -235,7 +235,7 @@ impl Pitch {
             workload: self.workload(),
             input: &self.input,
             destination: &self.destination,
-            fits: !self.is_between_samples() && self.method() != Method::Net,
+            fits: !self.is_between_samples(),
             listener,
             rate: None,
         }
@@ -247,8 +247,11 @@ impl Pitch {
     }
 
     fn net(&self, rate: u32, hop: usize, range: PitchRange) -> Result<NetPitch> {
-        let threshold = self.threshold.unwrap_or(NetPitch::THRESHOLD);
-        Ok(NetPitch::new(rate, hop, range, threshold)?)
+        Ok(NetPitch::new(rate, hop, range, self.net_threshold())?)
+    }
+
+    fn net_threshold(&self) -> f32 {
+        self.threshold.unwrap_or(NetPitch::THRESHOLD)
     }
 
     fn praat(&self, rate: u32, hop: usize, range: PitchRange) -> Result<Praat> {
@@ -337,10 +340,10 @@ impl Pitch {
                 .map(hq_sheet)
                 .collect(),
             Method::Net => {
-                return Err(WorkloadError::Unsupported {
-                    workload: "voice/hq",
-                    reason: "`net` runs on the CPU".to_owned(),
-                });
+                net_on_cuda(gpu, rate, framing.hop, range, self.net_threshold(), signals)?
+                    .iter()
+                    .map(net_sheet)
+                    .collect()
             }
             Method::Crepe => {
                 let weights = self.crepe.weights(self.weights.as_deref());

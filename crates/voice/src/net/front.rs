@@ -1,38 +1,13 @@
 //! From samples to what the network sees, frames in the lanes; the arithmetic of `train.py`.
 
-use std::f64::consts::TAU;
-
 use warpsmith_lanes::{Lanes, Task, ln};
 use warpsmith_signal::{RealBlock, energy};
 
 use super::layers::{MARGIN, ROW};
-
-/// What the network was trained at, and samples between its frames.
-pub(super) const RATE: u32 = 16_000;
-pub(super) const HOP: usize = 160;
-/// The window of a frame, and the shorter one in which quick glides are seen.
-pub(super) const WINDOW: usize = 1024;
-const SHORT: usize = 512;
-/// Pitches of the table, a quarter tone apart.
-pub(super) const PITCHES: usize = 100;
-pub(super) const LOWEST: f64 = 55.0;
-pub(super) const PER_OCTAVE: f64 = 24.0;
-const HARMONICS: [f64; 16] = [
-    0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 16.0,
-];
-/// Those at which the loudness itself is seen, too.
-const LOUD: [usize; 2] = [1, 3];
-/// Periods after which the sound may repeat itself.
-const LAGS: [f64; 3] = [0.5, 1.0, 2.0];
-pub(super) const CHANNELS: usize = HARMONICS.len() + LOUD.len() + 2 * LAGS.len();
-/// Bins that are looked at: up to 6.4 kHz.
-const BINS: usize = 820;
-/// Bins on either side over which the spectrum's own level is taken, and those of its middle.
-const AROUND: usize = 26;
-const MIDDLE: std::ops::Range<usize> = 8..520;
-/// Bands of the loudness as a whole.
-pub(super) const MELS: usize = 32;
-const BAND_EDGES_HZ: (f64, f64) = (80.0, 7600.0);
+use super::tables::{
+    AROUND, BINS, Band, CHANNELS, HOP, LOUD, MELS, MIDDLE, PITCHES, Place, SHORT, SILENCE, WINDOW,
+    bands, hann, harmonics, lags, own,
+};
 
 /// A frame as the network sees it.
 #[derive(Clone)]
@@ -42,32 +17,6 @@ pub(super) struct Frame {
     pub(super) bands: [f32; MELS],
     /// Whether there is nothing to be heard: the network was never asked what that is.
     pub(super) silent: bool,
-}
-
-/// The mean square below which nothing is heard: −100 dBFS.
-const SILENCE: f32 = 1e-10;
-
-/// A place between two numbers of a list.
-#[derive(Clone, Copy)]
-struct Place {
-    below: usize,
-    part: f32,
-}
-
-impl Place {
-    fn new(place: f64, last: f64) -> Self {
-        let place = place.min(last);
-        Self {
-            below: place as usize,
-            part: place.fract() as f32,
-        }
-    }
-
-    #[inline(always)]
-    fn of<V: Lanes>(self, values: &[V]) -> V {
-        let (one, two) = (values[self.below], values[self.below + 1]);
-        two.sub(one).mul_add(V::splat(self.part), one)
-    }
 }
 
 /// Windows, transforms and places for one length of window.
@@ -82,38 +31,17 @@ struct Repetition<V> {
     lags: Vec<Place>,
 }
 
-fn pitch(number: usize) -> f64 {
-    LOWEST * (number as f64 / PER_OCTAVE).exp2()
-}
-
-fn hann(length: usize) -> Vec<f32> {
-    (0..length)
-        .map(|n| (0.5 - 0.5 * (TAU * n as f64 / length as f64).cos()) as f32)
-        .collect()
-}
-
 impl<V: Lanes> Repetition<V> {
     fn new(length: usize) -> Self {
         let window = hann(length);
-        let alike = |lag: usize| -> f64 {
-            let pairs = window.iter().zip(&window[lag..]);
-            pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-        };
-        let whole = alike(0);
-        let longest = 0.75 * length as f64;
-        let lags = LAGS.iter().flat_map(|periods| {
-            (0..PITCHES).map(move |n| Place::new(f64::from(RATE) / pitch(n) * periods, longest))
-        });
-        let count = 3 * length / 4 + 2;
+        let own = own(&window);
         Self {
             transform: RealBlock::new(2 * length),
             bins: vec![[V::splat(0.0); 2]; length + 1],
             power: vec![V::splat(0.0); length + 1],
-            own: (0..count)
-                .map(|lag| (1.0 / (alike(lag) / whole).max(0.02)) as f32)
-                .collect(),
-            correlation: vec![V::splat(0.0); count],
-            lags: lags.collect(),
+            correlation: vec![V::splat(0.0); own.len()],
+            own,
+            lags: lags(length),
             window,
         }
     }
@@ -154,44 +82,12 @@ pub(super) struct Front<V> {
     seen: Vec<V>,
 }
 
-/// Weights of neighbouring bins.
-struct Band {
-    first: usize,
-    weights: Vec<f32>,
-}
-
-fn bands() -> Vec<Band> {
-    let mel = |hertz: f64| 1127.0 * (hertz / 700.0).ln_1p();
-    let (low, high) = (mel(BAND_EDGES_HZ.0), mel(BAND_EDGES_HZ.1));
-    let step = (high - low) / (MELS + 1) as f64;
-    (0..MELS)
-        .map(|n| {
-            let edge = low + step * n as f64;
-            let weight = |bin: usize| {
-                let at = mel(bin as f64 * f64::from(RATE) / (2 * WINDOW) as f64);
-                ((at - edge) / step).min((edge + 2.0 * step - at) / step)
-            };
-            let bins: Vec<usize> = (0..=WINDOW).filter(|bin| weight(*bin) > 0.0).collect();
-            let sum: f64 = bins.iter().map(|bin| weight(*bin)).sum();
-            Band {
-                first: bins.first().copied().unwrap_or(0),
-                weights: bins.iter().map(|bin| (weight(*bin) / sum) as f32).collect(),
-            }
-        })
-        .collect()
-}
-
 impl<V: Lanes> Front<V> {
     pub(super) fn new() -> Self {
-        let bin =
-            |n: usize, harmonic: f64| pitch(n) * harmonic * (2 * WINDOW) as f64 / f64::from(RATE);
-        let harmonics = HARMONICS
-            .iter()
-            .flat_map(|h| (0..PITCHES).map(move |n| Place::new(bin(n, *h), BINS as f64 - 1.001)));
         Self {
             long: Repetition::new(WINDOW),
             short: Repetition::new(SHORT),
-            harmonics: harmonics.collect(),
+            harmonics: harmonics(),
             bands: bands(),
             samples: vec![V::splat(0.0); WINDOW],
             level: vec![V::splat(0.0); BINS],

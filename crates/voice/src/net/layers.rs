@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use warpsmith_lanes::{Lanes, Task};
 
-use super::front::{CHANNELS, Frame, MELS, PITCHES};
+use super::front::Frame;
 use super::over_time::OverTime;
+use super::tables::{CHANNELS, MELS, PITCHES};
 use super::weights::{
     AROUND, BEFORE, BOTH_SIDES, LISTENING, Layer as Trained, VOICING, WIDTH, Weights,
 };

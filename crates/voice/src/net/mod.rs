@@ -10,10 +10,15 @@
 //! octave look different at their own place, and layers that look at a few neighbouring pitches and
 //! frames suffice.
 
+mod cuda;
 mod front;
 mod layers;
 mod over_time;
+mod tables;
 mod track;
 mod weights;
+mod workload;
 
+pub use cuda::{net_on_cuda, net_vad_on_cuda};
 pub use track::{NetPitch, NetTrack, NetVad};
+pub(crate) use workload::NET;

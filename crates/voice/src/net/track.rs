@@ -3,8 +3,9 @@
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, exp};
 use warpsmith_signal::{Quality, ResampleStream, Resampler, Result, SignalError};
 
-use super::front::{Front, HOP, LOWEST, PER_OCTAVE, PITCHES, RATE, WINDOW};
+use super::front::Front;
 use super::layers::{Answer, Layers};
+use super::tables::{HOP, LOWEST, PER_OCTAVE, PITCHES, RATE, WINDOW};
 use crate::pitch::PitchRange;
 
 /// Seconds between frames.
@@ -25,6 +26,16 @@ pub struct NetTrack {
     pub frequency: Vec<f32>,
     /// How sure the network is that the frame is voiced, 0 to 1.
     pub voiced: Vec<f32>,
+}
+
+impl NetTrack {
+    /// Appends a frame: its likeliest pitch, Hz, and how sure it is that there is one.
+    pub(super) fn push(&mut self, hertz: f32, voiced: f32, threshold: f32) {
+        self.seconds.push(self.seconds.len() as f64 * STEP);
+        let sounds = voiced >= threshold;
+        self.frequency.push(if sounds { hertz } else { 0.0 });
+        self.voiced.push(voiced);
+    }
 }
 
 /// The network with what it has heard.
@@ -165,6 +176,21 @@ impl NetPitch {
 
     /// A tracker that has heard nothing; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch.
     pub fn new(sample_rate: u32, hop: usize, range: PitchRange, threshold: f32) -> Result<Self> {
+        Self::check(sample_rate, hop, range, threshold)?;
+        Ok(Self {
+            ear: Ear::new(sample_rate)?,
+            answers: Vec::new(),
+            judge: PitchJudge { range, threshold },
+            frames: 0,
+        })
+    }
+
+    pub(super) fn check(
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+        threshold: f32,
+    ) -> Result<()> {
         range.check(sample_rate)?;
         check_threshold(threshold)?;
         if hop != (sample_rate as usize / 100).max(1) {
@@ -174,12 +200,7 @@ impl NetPitch {
                 "the frames of `net` are 10 ms apart",
             ));
         }
-        Ok(Self {
-            ear: Ear::new(sample_rate)?,
-            answers: Vec::new(),
-            judge: PitchJudge { range, threshold },
-            frames: 0,
-        })
+        Ok(())
     }
 
     /// The track of a whole signal.
@@ -236,13 +257,36 @@ fn check_threshold(threshold: f32) -> Result<()> {
     ))
 }
 
+/// The lowest and the highest pitch of the table that a range has.
+pub(super) fn places_of(range: PitchRange) -> (usize, usize) {
+    let number = |hertz: f64| (hertz / LOWEST).log2() * PER_OCTAVE;
+    let last = (PITCHES - 1) as f64;
+    let low = number(range.low_hz).floor().clamp(0.0, last);
+    let high = number(range.high_hz).ceil().clamp(low, last);
+    (low as usize, high as usize)
+}
+
+/// What the network says of whole signals at [`RATE`], frame by frame: Hz, voicing, speech.
+pub(crate) struct NetResults(pub(super) PitchRange);
+
+impl NetResults {
+    pub(super) fn of(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
+        let (mut ear, mut answers) = (Ear::new(RATE)?, Vec::new());
+        ear.hear(signal, &mut answers);
+        ear.end(&mut answers);
+        for (slots, answer) in out.as_chunks_mut::<3>().0.iter_mut().zip(&answers) {
+            let (hertz, voiced) = answer.pitch(self.0);
+            *slots = [hertz, voiced, answer.speech()];
+        }
+        Ok(())
+    }
+}
+
 impl Answer {
     /// The likeliest pitch in a range, Hz, and how sure it is that there is one.
     fn pitch(&self, range: PitchRange) -> (f32, f32) {
-        let number = |hertz: f64| (hertz / LOWEST).log2() * PER_OCTAVE;
         let last = PITCHES - 1;
-        let low = number(range.low_hz).floor().clamp(0.0, last as f64) as usize;
-        let high = number(range.high_hz).ceil().clamp(low as f64, last as f64) as usize;
+        let (low, high) = places_of(range);
         let most = self.pitches.iter().copied().fold(f32::MIN, f32::max);
         let chances = self.pitches.map(|logit| exp(logit - most));
         let sum: f32 = chances.iter().sum();
@@ -282,7 +326,7 @@ impl NetVad {
 
     /// A detector that has heard nothing.
     pub fn new(sample_rate: u32, threshold: f32) -> Result<Self> {
-        check_threshold(threshold)?;
+        Self::check(threshold)?;
         Ok(Self {
             ear: Ear::new(sample_rate)?,
             answers: Vec::new(),
@@ -291,6 +335,27 @@ impl NetVad {
             arrived: 0,
             decided: 0,
         })
+    }
+
+    pub(super) fn check(threshold: f32) -> Result<()> {
+        check_threshold(threshold)
+    }
+
+    /// The decisions that follow from the probabilities of speech in the frames of so many samples. 10 ms that are
+    /// not full are not decided; a rate that is no multiple of 100 may be one frame short.
+    pub(super) fn judge(
+        sample_rate: u32,
+        threshold: f32,
+        samples: usize,
+        speech: impl Iterator<Item = f32>,
+    ) -> Vec<bool> {
+        let full = samples / (sample_rate as usize / 100).max(1);
+        let mut out: Vec<bool> = speech
+            .take(full)
+            .map(|probability| probability >= threshold)
+            .collect();
+        out.resize(full, out.last().copied().unwrap_or(false));
+        out
     }
 
     /// A decision to each full 10 ms of a whole signal.
@@ -424,6 +489,30 @@ mod tests {
                 assert!(track == whole, "{rate} {size}");
                 assert_eq!(decisions, speech, "{rate} {size}");
             }
+        }
+    }
+
+    #[test]
+    fn probabilities_of_whole_signals_give_the_decisions_of_the_detector() {
+        let mut results = NetResults(PitchRange::VOICE);
+        for length in [0, 159, 161, 24_000] {
+            let signal = &example()[..length];
+            let frames = if length == 0 { 0 } else { length / HOP + 1 };
+            let mut values = vec![f32::NAN; 3 * frames];
+            results.of(signal, &mut values).expect("a signal");
+            let (frames, _) = values.as_chunks::<3>();
+            let speech = frames.iter().map(|[_, _, speech]| *speech);
+            let vad = NetVad::new(RATE, SPEECH).expect("a rate");
+            assert_eq!(
+                NetVad::judge(RATE, SPEECH, length, speech),
+                vad.decide(signal)
+            );
+            let pitch = NetPitch::new(RATE, HOP, PitchRange::VOICE, VOICED).expect("a rate");
+            let mut track = NetTrack::default();
+            for [hertz, voiced, _] in frames {
+                track.push(*hertz, *voiced, VOICED);
+            }
+            assert!(track == pitch.track(signal));
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use warpsmith_neural::half_value;
 
-use super::front::{CHANNELS, MELS};
+use super::tables::{CHANNELS, MELS};
 
 /// Channels of the layers over pitches, and of those that listen for speech.
 pub(super) const WIDTH: usize = 32;
