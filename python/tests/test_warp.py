@@ -6,6 +6,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
+import warp_boxes  # noqa: E402
 import warpsmith  # noqa: E402
 import warpsmith.warp as wp  # noqa: E402
 from warpsmith.warp import optim  # noqa: E402
@@ -262,6 +263,53 @@ def test_hash_grids_and_meshes_answer_kernels():
     assert out.numpy()[0].tolist() == [4.625, 0, 0]
 
 
+def test_trees_find_what_a_look_at_every_box_finds():
+    points = np.abs(warp_boxes.queries())
+    expected = warp_boxes.expected_searches(points)
+    assert (expected > 0).any(axis=0).all()
+    for moved in (False, True):
+        found = warp_boxes.run_searches(points, moved)
+        for column, name in enumerate(warp_boxes.SEARCHES):
+            assert np.array_equal(found[:, column], expected[:, column]), name
+
+
+def test_a_tree_says_what_does_not_fit():
+    low, high = wp.zeros(2, dtype=wp.vec3), wp.zeros(3, dtype=wp.vec3)
+    with pytest.raises(RuntimeError, match="uppers must be as long as lowers"):
+        wp.Bvh(low, high)
+    with pytest.raises(RuntimeError, match="uppers should be an array of wp.vec3"):
+        wp.Bvh(low, wp.zeros(2, dtype=float))
+    with pytest.raises(ValueError, match="Unknown BVH constructor 'best'"):
+        wp.Bvh(low, low, constructor="best")
+
+    @wp.kernel
+    def wrong(tree: wp.uint64, out: wp.array[int]):
+        query = wp.bvh_query_aabb(tree, wp.vec3(), wp.vec3(), 77)
+        out[0] = 1
+
+    tree = wp.Bvh(low, low)
+    with pytest.raises(warpsmith.KernelRefused, match="no such object, or no such part"):
+        wp.launch(wrong, dim=1, inputs=[tree.id, wp.zeros(1, dtype=int)])
+
+
+def test_a_mesh_finds_faces_and_sides():
+    points = warp_boxes.queries(scale=1.3)
+    _, indices = warp_boxes.ball()
+    for winding in (False, True):
+        found = warp_boxes.run_faces(points, winding)
+        expected = warp_boxes.expected_boxes_of_faces(points)
+        assert np.array_equal(found[:, 0], expected) and np.array_equal(found[:, 1], expected)
+        # A ball finds fewer faces than its box, and none that is not in there.
+        assert (found[:, 2] > 0).any() and (found[:, 2] == 0).any()
+        radius = np.linalg.norm(points, axis=1)
+        clear = (radius < 0.93) | (radius > 1.01)
+        for column in (3, 4):
+            assert np.array_equal(found[clear, column], np.where(radius < 1, -1, 1)[clear])
+        assert np.array_equal(found[clear, 5] % 2, (radius < 1)[clear]) and np.array_equal(found[:, 6], found[:, 5] > 0)
+        assert np.array_equal(found[:, 7], indices[::3][: len(points)])
+        assert found[0, 8] == 0 and found[1, 8] == 99 and found[:, 8].min() < 90
+
+
 def test_utilities():
     x = wp.array([3, 1, 2], dtype=int)
     assert wp.utils.array_sum(x) == 6 and wp.utils.array_inner(x, x) == 14
@@ -282,8 +330,8 @@ def test_optimisers_step_against_the_gradient():
 
 
 def test_what_is_not_there_says_so():
-    with pytest.raises(AttributeError, match="Bvh is not in warpsmith.warp"):
-        wp.Bvh
+    with pytest.raises(AttributeError, match="Texture2D is not in warpsmith.warp"):
+        wp.Texture2D
     with pytest.raises(NotImplementedError, match="IsoSurfaceNets is not in warpsmith.warp"):
         wp.geometry.IsoSurfaceNets(4, 4, 4)
     with pytest.raises(RuntimeError, match="there is no device 'cuda:99' here: there is cpu"):

@@ -7,6 +7,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
+import warp_boxes  # noqa: E402
 from run_warp_program import with_our_imports  # noqa: E402
 
 import warpsmith  # noqa: E402
@@ -269,6 +270,20 @@ def test_a_mesh_answers_as_on_the_cpu():
     ours, theirs = both(look, arguments)
     assert np.array_equal(ours[1], theirs[1]) and {-1.0, 1.0} == set(ours[1])
     assert np.allclose(ours[2], theirs[2], atol=1e-5)
+
+
+def test_trees_and_meshes_find_what_they_find_on_the_cpu():
+    points = warp_boxes.queries(300, 1.3)
+    for run in (warp_boxes.run_searches, warp_boxes.run_faces):
+        for again in (False, True):
+            results = []
+            for device in ("cuda:0", "cpu"):
+                with wp.ScopedDevice(device):
+                    results.append(run(points, again))
+            # Rounded once or twice, a point on the border of two faces may change sides.
+            assert (results[0] != results[1]).any(axis=1).sum() <= 2, run
+    within = np.abs(warp_boxes.queries())
+    assert np.array_equal(warp_boxes.run_searches(within), warp_boxes.expected_searches(within))
 
 
 @wp.kernel

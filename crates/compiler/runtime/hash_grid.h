@@ -73,6 +73,18 @@ template <class V> WP_INLINE hash_grid_query_f hash_grid_query(uint64 id, const 
 WP_INLINE bool iter_cmp(hash_grid_query_f& q) { return q.seek(); }
 WP_INLINE int iter_next(hash_grid_query_f& q) { return q.grid->points()[q.next++]; }
 }
+//@ hash_grid_query_next
+namespace wp {
+WP_INLINE bool hash_grid_query_next(hash_grid_query_f& q, int& index) {
+    if (!q.seek()) return false;
+    index = iter_next(q);
+    return true;
+}
+}
+//@ adj_hash_grid_query_next
+namespace wp {
+template <class... A> WP_INLINE void adj_hash_grid_query_next(const A&...) {}
+}
 //@ iter_reverse | hash_grid_query_f
 namespace wp {
 // Gradients are sums over the points: the order does not matter.

@@ -3,21 +3,25 @@
 // are equally near both find the same.
 //@ mesh_data
 namespace wp {
-struct mesh_box {
-    float low[3], high[3];
-    uint32 first, count;  // triangles of a leaf; two boxes from `first` on where there are none
-};
 struct mesh_triangle {
     float a[3], b[3], c[3];
     int face;
 };
+// What winding numbers need of a box: the sum of its faces' area vectors, the middle of their area, and the square of
+// the distance from there to the box's farthest corner.
+struct mesh_pole {
+    float area[3], middle[3], radius;
+};
 struct mesh_data {
     uint32 boxes, triangles, faces, points;
     float mean_edge;
-    WP_INLINE const mesh_box* box() const { return reinterpret_cast<const mesh_box*>(this + 1); }
+    uint32 winds;
+    WP_INLINE const tree_box* box() const { return reinterpret_cast<const tree_box*>(this + 1); }
     WP_INLINE const mesh_triangle* triangle() const { return reinterpret_cast<const mesh_triangle*>(box() + boxes); }
     WP_INLINE const int* corners() const { return reinterpret_cast<const int*>(triangle() + triangles); }
     WP_INLINE const float* point() const { return reinterpret_cast<const float*>(corners() + 3 * faces); }
+    WP_INLINE const uint32* skip() const { return reinterpret_cast<const uint32*>(point() + 3 * points); }
+    WP_INLINE const mesh_pole* pole() const { return reinterpret_cast<const mesh_pole*>(skip() + boxes); }
 };
 WP_INLINE const mesh_data& mesh_at(uint64 id) { return **reinterpret_cast<const mesh_data* const*>(id); }
 struct mesh_point {
@@ -48,6 +52,28 @@ WP_INLINE vec_t<3, float> mesh_eval_position(uint64 id, int face, float u, float
     return vec_t<3, float>(p.x, p.y, p.z);
 }
 }
+//@ mesh_get_index mesh_get_point
+namespace wp {
+WP_INLINE int mesh_get_index(uint64 id, int at) { return mesh_at(id).corners()[at]; }
+}
+//@ mesh_get_point
+namespace wp {
+WP_INLINE vec_t<3, float> mesh_get_point(uint64 id, int at) {
+    const float* p = mesh_at(id).point() + 3 * mesh_get_index(id, at);
+    return vec_t<3, float>(p[0], p[1], p[2]);
+}
+}
+//@ mesh_eval_face_normal
+namespace wp {
+WP_INLINE vec_t<3, float> mesh_eval_face_normal(uint64 id, int face) {
+    const mesh_data& m = mesh_at(id);
+    const int* corner = m.corners() + 3 * face;
+    const mesh_point a(m.point() + 3 * corner[0]), b(m.point() + 3 * corner[1]), c(m.point() + 3 * corner[2]);
+    const mesh_point normal = mesh_cross(mesh_sub(b, a), mesh_sub(c, a));
+    const float size = ::sqrtf(mesh_dot(normal, normal)), scale = size > 0.0f ? size : 1.0f;
+    return vec_t<3, float>(normal.x / scale, normal.y / scale, normal.z / scale);
+}
+}
 //@ mesh_nearest
 namespace wp {
 // The weights of the first two corners at the point of a triangle nearest to p: a corner, a point of an edge, or
@@ -73,7 +99,7 @@ WP_INLINE void mesh_nearest_of(const mesh_triangle& t, const mesh_point& p, floa
     v = vb * share;
     u = 1.0f - v - vc * share;
 }
-WP_INLINE float mesh_box_distance(const mesh_box& box, const mesh_point& p) {
+WP_INLINE float mesh_box_distance(const tree_box& box, const mesh_point& p) {
     const float x = ::fmaxf(::fmaxf(box.low[0] - p.x, p.x - box.high[0]), 0.0f);
     const float y = ::fmaxf(::fmaxf(box.low[1] - p.y, p.y - box.high[1]), 0.0f);
     const float z = ::fmaxf(::fmaxf(box.low[2] - p.z, p.z - box.high[2]), 0.0f);
@@ -85,7 +111,7 @@ template <class F> WP_INLINE void mesh_nearest(const mesh_data& m, const mesh_po
     int waiting = 0;
     if (m.boxes) open[waiting++] = 0;
     while (waiting) {
-        const mesh_box& box = m.box()[open[--waiting]];
+        const tree_box& box = m.box()[open[--waiting]];
         if (mesh_box_distance(box, p) > best) continue;
         if (box.count) {
             for (uint32 n = 0; n < box.count; ++n) best = visit(m.triangle()[box.first + n], best);
@@ -117,7 +143,7 @@ WP_INLINE bool mesh_met(const mesh_triangle& f, const mesh_point& from, const me
     v = float(second);
     return second >= 0.0 && third >= 0.0 && second + third <= 1.0;
 }
-WP_INLINE bool mesh_enters(const mesh_box& box, const mesh_point& from, const mesh_point& inverse, float most) {
+WP_INLINE bool mesh_enters(const tree_box& box, const mesh_point& from, const mesh_point& inverse, float most) {
     float near = 0.0f, far = most;
     const float start[3] = {from.x, from.y, from.z}, scale[3] = {inverse.x, inverse.y, inverse.z};
     for (int axis = 0; axis < 3; ++axis) {
@@ -135,7 +161,7 @@ template <class F> WP_INLINE void mesh_along(const mesh_data& m, const mesh_poin
     int waiting = 0;
     if (m.boxes) open[waiting++] = 0;
     while (waiting) {
-        const mesh_box& box = m.box()[open[--waiting]];
+        const tree_box& box = m.box()[open[--waiting]];
         if (!mesh_enters(box, from, inverse, most)) continue;
         if (box.count) {
             for (uint32 n = 0; n < box.count; ++n) most = visit(m.triangle()[box.first + n], most);
@@ -155,7 +181,7 @@ struct mesh_query_point_t {
     float u, v;
 };
 }
-//@ mesh_query_point_no_sign mesh_query_point mesh_query_point_sign_normal
+//@ mesh_query_point_no_sign mesh_query_point mesh_query_point_sign_normal mesh_query_point_sign_parity mesh_query_point_sign_winding_number
 namespace wp {
 template <class V> WP_INLINE mesh_query_point_t mesh_query_point_no_sign(uint64 id, const V& point, float most) {
     const mesh_point p = mesh_point::of(point);
@@ -175,26 +201,80 @@ template <class V> WP_INLINE mesh_query_point_t mesh_query_point_no_sign(uint64 
     return q;
 }
 }
-//@ mesh_query_point
+//@ mesh_crossings
+namespace wp {
+WP_INLINE int mesh_crossings(const mesh_data& m, const mesh_point& from, const mesh_point& along) {
+    int crossings = 0;
+    mesh_along(m, from, along, INFINITY, [&](const mesh_triangle& f, float far) {
+        float t, u, v;
+        crossings += mesh_met(f, from, along, t, u, v) && t >= 0.0f;
+        return far;
+    });
+    return crossings;
+}
+}
+//@ mesh_inside
 namespace wp {
 // Inside is where most of three rays leave through an odd number of faces.
-template <class V> WP_INLINE mesh_query_point_t mesh_query_point(uint64 id, const V& point, float most) {
-    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
-    if (!q.result) return q;
-    const mesh_point p = mesh_point::of(point);
+WP_INLINE bool mesh_inside(const mesh_data& m, const mesh_point& p) {
     const float along[3][3] = {{0.5772157f, 0.618034f, 0.5337512f}, {-0.8017837f, 0.2672612f, -0.5345225f}, {0.1230915f, -0.8616404f, 0.4923659f}};
     int odd = 0;
-    for (int ray = 0; ray < 3; ++ray) {
-        const mesh_point direction(along[ray]);
-        int crossings = 0;
-        mesh_along(mesh_at(id), p, direction, INFINITY, [&](const mesh_triangle& f, float far) {
-            float t, u, v;
-            crossings += mesh_met(f, p, direction, t, u, v) && t >= 0.0f;
-            return far;
-        });
-        odd += crossings & 1;
+    for (int ray = 0; ray < 3; ++ray) odd += mesh_crossings(m, p, along[ray]) & 1;
+    return odd >= 2;
+}
+}
+//@ mesh_query_point
+namespace wp {
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point(uint64 id, const V& point, float most) {
+    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
+    if (q.result) q.sign = mesh_inside(mesh_at(id), mesh_point::of(point)) ? -1.0f : 1.0f;
+    return q;
+}
+}
+//@ mesh_query_point_sign_parity
+namespace wp {
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_parity(uint64 id, const V& point, float most, int samples = 1, float scale = 0.1f) {
+    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
+    if (q.result) q.sign = mesh_inside(mesh_at(id), mesh_point::of(point)) ? -1.0f : 1.0f;
+    return q;
+}
+}
+//@ mesh_query_point_sign_winding_number
+namespace wp {
+WP_INLINE float mesh_solid_angle(const mesh_triangle& f, const mesh_point& p) {
+    const mesh_point a = mesh_sub(f.a, p), b = mesh_sub(f.b, p), c = mesh_sub(f.c, p);
+    const float x = ::sqrtf(mesh_dot(a, a)), y = ::sqrtf(mesh_dot(b, b)), z = ::sqrtf(mesh_dot(c, c));
+    const float rest = x * y * z + mesh_dot(a, b) * z + mesh_dot(b, c) * x + mesh_dot(c, a) * y;
+    return 2.0f * ::atan2f(mesh_dot(a, mesh_cross(b, c)), rest);
+}
+// How often the surface goes around a point. Boxes far away count as one face.
+WP_INLINE float mesh_winding_number(const mesh_data& m, const mesh_point& p, float accuracy) {
+    const float far = (2.0f * accuracy) * (2.0f * accuracy);
+    float angle = 0.0f;
+    for (uint32 at = m.boxes ? 0u : ~0u; at != ~0u;) {
+        const tree_box& box = m.box()[at];
+        const mesh_pole& pole = m.pole()[at];
+        const mesh_point away = mesh_sub(pole.middle, p);
+        const float square = mesh_dot(away, away);
+        if (square > far * pole.radius) {
+            angle += mesh_dot(pole.area, away) / (square * ::sqrtf(square));
+        } else if (!box.count) {
+            at = box.first;
+            continue;
+        } else {
+            for (uint32 n = 0; n < box.count; ++n) angle += mesh_solid_angle(m.triangle()[box.first + n], p);
+        }
+        at = m.skip()[at];
     }
-    q.sign = odd >= 2 ? -1.0f : 1.0f;
+    return angle / 12.5663706f;
+}
+template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_winding_number(uint64 id, const V& point, float most, float accuracy = 2.0f, float threshold = 0.5f) {
+    mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
+    if (!q.result) return q;
+    const mesh_data& m = mesh_at(id);
+    const mesh_point p = mesh_point::of(point);
+    const bool inside = m.winds ? mesh_winding_number(m, p, accuracy) > threshold : mesh_inside(m, p);
+    q.sign = inside ? -1.0f : 1.0f;
     return q;
 }
 }
@@ -271,4 +351,103 @@ template <class V> WP_INLINE mesh_query_ray_t mesh_query_ray(uint64 id, const V&
     });
     return q;
 }
+}
+//@ mesh_query_ray_anyhit
+namespace wp {
+template <class V> WP_INLINE bool mesh_query_ray_anyhit(uint64 id, const V& start, const V& direction, float most, int root = -1) {
+    const mesh_point from = mesh_point::of(start), along = mesh_point::of(direction);
+    bool hit = false;
+    mesh_along(mesh_at(id), from, along, most, [&](const mesh_triangle& f, float best) {
+        float t, u, v;
+        hit = hit || (mesh_met(f, from, along, t, u, v) && t >= 0.0f && t < best);
+        // Nothing lies before the start: the search is over.
+        return hit ? -1.0f : best;
+    });
+    return hit;
+}
+}
+//@ mesh_query_ray_count_intersections
+namespace wp {
+template <class V> WP_INLINE int mesh_query_ray_count_intersections(uint64 id, const V& start, const V& direction, int root = -1) {
+    return mesh_crossings(mesh_at(id), mesh_point::of(start), mesh_point::of(direction));
+}
+}
+//@ mesh_query_aabb_t
+namespace wp {
+struct mesh_query_aabb_t : tree_query {
+    const mesh_data* mesh;
+};
+}
+//@ mesh_query_aabb mesh_query_sphere
+namespace wp {
+template <class V> WP_INLINE mesh_query_aabb_t mesh_query_aabb(uint64 id, const V& low, const V& high) {
+    mesh_query_aabb_t q;
+    q.mesh = &mesh_at(id);
+    q.begin(tree_query::by_box, low, high, 0.0f, q.mesh->boxes, q.mesh->skip(), -1);
+    return q;
+}
+template <class V> WP_INLINE mesh_query_aabb_t mesh_query_sphere(uint64 id, const V& center, float radius) {
+    mesh_query_aabb_t q;
+    q.mesh = &mesh_at(id);
+    q.begin(tree_query::by_ball, center, center, radius, q.mesh->boxes, q.mesh->skip(), -1);
+    return q;
+}
+}
+//@ adj_mesh_query_aabb adj_mesh_query_sphere
+namespace wp {
+template <class... A> WP_INLINE void adj_mesh_query_aabb(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_query_sphere(const A&...) {}
+}
+//@ mesh_query_aabb_next mesh_query_sphere_next mesh_query_next_dynamic mesh_query_aabb mesh_query_sphere
+namespace wp {
+// Whether some point of a triangle is in a ball; one without area is its longest edge.
+WP_INLINE bool mesh_in_ball(const mesh_triangle& t, const mesh_point& p, float square) {
+    const mesh_point a(t.a), b(t.b), c(t.c);
+    const mesh_point normal = mesh_cross(mesh_sub(b, a), mesh_sub(c, a));
+    mesh_point nearest;
+    if (mesh_dot(normal, normal) == 0.0f) {
+        const float ab = mesh_dot(mesh_sub(b, a), mesh_sub(b, a)), ac = mesh_dot(mesh_sub(c, a), mesh_sub(c, a));
+        const float bc = mesh_dot(mesh_sub(c, b), mesh_sub(c, b)), longest = ::fmaxf(::fmaxf(ab, ac), bc);
+        const mesh_point from = ab == longest || ac == longest ? a : b, to = ab == longest ? b : c;
+        const mesh_point along = mesh_sub(to, from);
+        const float at = longest > 0.0f ? ::fminf(::fmaxf(mesh_dot(mesh_sub(p, from), along) / longest, 0.0f), 1.0f) : 0.0f;
+        nearest = mesh_point(from.x + at * along.x, from.y + at * along.y, from.z + at * along.z);
+    } else {
+        float u, v;
+        mesh_nearest_of(t, p, u, v);
+        nearest = mesh_weighted(a, b, c, u, v);
+    }
+    const mesh_point away = mesh_sub(nearest, p);
+    return mesh_dot(away, away) <= square;
+}
+template <int kind> WP_INLINE bool mesh_query_step(mesh_query_aabb_t& q, int& index) {
+    return q.next<kind>(q.mesh->box(), q.mesh->skip(), INFINITY, index, [&](uint32 n, int& found) {
+        const mesh_triangle& t = q.mesh->triangle()[n];
+        float low[3], high[3];
+        for (int axis = 0; axis < 3; ++axis) {
+            low[axis] = ::fminf(::fminf(t.a[axis], t.b[axis]), t.c[axis]);
+            high[axis] = ::fmaxf(::fmaxf(t.a[axis], t.b[axis]), t.c[axis]);
+        }
+        found = t.face;
+        return q.touches<kind>(low, high, INFINITY) && (kind != tree_query::by_ball || mesh_in_ball(t, q.a, q.radius * q.radius));
+    });
+}
+WP_INLINE bool mesh_query_aabb_next(mesh_query_aabb_t& q, int& index) { return mesh_query_step<tree_query::by_box>(q, index); }
+WP_INLINE bool mesh_query_sphere_next(mesh_query_aabb_t& q, int& index) { return mesh_query_step<tree_query::by_ball>(q, index); }
+WP_INLINE bool mesh_query_next_dynamic(mesh_query_aabb_t& q, int& index) {
+    return q.kind == tree_query::by_ball ? mesh_query_sphere_next(q, index) : mesh_query_aabb_next(q, index);
+}
+WP_INLINE bool iter_cmp(mesh_query_aabb_t& q) { return mesh_query_next_dynamic(q, q.found); }
+WP_INLINE int iter_next(mesh_query_aabb_t& q) { return q.found; }
+}
+//@ iter_reverse | mesh_query_aabb_t
+namespace wp {
+// Gradients are sums over the faces: the order does not matter.
+WP_INLINE mesh_query_aabb_t iter_reverse(const mesh_query_aabb_t& q) { return q; }
+}
+//@ adj_mesh_query_aabb_next adj_mesh_query_sphere_next adj_mesh_query_next_dynamic
+namespace wp {
+template <class... A> WP_INLINE void adj_mesh_query_aabb_next(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_query_sphere_next(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_query_next_dynamic(const A&...) {}
 }

@@ -44,6 +44,8 @@ const FILES: &[&str] = &[
     include_str!("../runtime/tile_reduce.h"),
     include_str!("../runtime/tile_algebra.h"),
     include_str!("../runtime/hash_grid.h"),
+    include_str!("../runtime/box_tree.h"),
+    include_str!("../runtime/bvh.h"),
     include_str!("../runtime/mesh.h"),
     include_str!("../runtime/volume.h"),
     include_str!("../runtime/cast_macros.h"),
@@ -102,8 +104,8 @@ pub fn prologue(text: &str) -> String {
 /// A text with such a name does not compile: it is outside the subset that can be run.
 ///
 /// ```
-/// let text = "var_2 = wp::mesh_query_aabb(var_1);";
-/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_query_aabb"]);
+/// let text = "var_2 = wp::mesh_get_velocity(var_1);";
+/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_get_velocity"]);
 /// ```
 pub fn missing(text: &str) -> Vec<&str> {
     let catalogue = &*CATALOGUE;

@@ -4,6 +4,7 @@
 //! after the other, the fields of a struct in order. An array value is [`ARRAY_LEAVES`] leaves that say
 //! where it lies. In bytes, values lie as C lays them out.
 
+use super::box_query::BOX_QUERY;
 use super::hash_grid::GRID_QUERY_LEAVES;
 use super::memory::lane_bits;
 use super::object::Question;
@@ -105,11 +106,21 @@ impl Layout {
                 layout.append(&Self::run(Scalar::I32, GRID_QUERY_LEAVES - 1));
                 layout
             }
+            Type::Query(
+                Query::Bvh
+                | Query::BvhAabb
+                | Query::BvhCapsule
+                | Query::BvhRay
+                | Query::BvhSphere
+                | Query::MeshAabb
+                | Query::MeshBoxes
+                | Query::MeshSphere,
+            ) => Self::sequence(&BOX_QUERY),
             Type::Query(Query::MeshPoint) => {
                 Self::sequence(Question::MeshPoint { signed: true }.outputs())
             }
             Type::Query(Query::MeshRay) => Self::sequence(Question::MeshRay.outputs()),
-            // Never looked at: no kernel runs that asks a tree.
+            // Never looked at: no kernel runs that has one.
             Type::Str | Type::Query(_) => Self::run(Scalar::I32, 1),
             // An array of the thread's own, and how many values there are.
             Type::TileStack { .. } => {

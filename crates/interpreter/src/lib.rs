@@ -16,6 +16,9 @@
 mod argument;
 mod arithmetic;
 mod binding;
+mod box_query;
+mod box_tree;
+mod bvh;
 mod factorisation;
 mod findings;
 mod half;
@@ -41,6 +44,7 @@ mod tile;
 mod volume;
 
 pub use argument::{Argument, ArgumentError, ArrayArgument, Borrowed, Bytes, OnDevice};
+pub use bvh::Bvh;
 pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 pub use hash_grid::HashGrid;
 pub use launch::{Interpreter, Outcome, Plan};

@@ -1,11 +1,11 @@
-//! Objects on the host that kernels reach through a number: hash grids, meshes and volumes.
+//! Objects on the host that kernels reach through a number: hash grids, trees of boxes, meshes and volumes.
 
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use warpsmith_interpreter::{HashGrid, Mesh, Object, Volume};
+use warpsmith_interpreter::{Bvh, HashGrid, Mesh, Object, Volume};
 
 /// Such an object; it never changes, so that launches can share it.
 #[pyclass(frozen)]
@@ -55,12 +55,42 @@ pub(crate) fn hash_grid(size: [i32; 3], width: f32, positions: &[u8]) -> PyResul
     Ok(HostObject(Arc::new(Object::HashGrid(grid))))
 }
 
-/// Triangles: points as bytes of float32, and their numbers as bytes of int32.
+/// Boxes by their corners, as bytes of float32, under a tree; groups as bytes of int32.
 #[pyfunction]
-pub(crate) fn mesh(positions: &[u8], indices: &[u8]) -> PyResult<HostObject> {
+#[pyo3(signature = (lows, highs, groups = None))]
+pub(crate) fn bvh(lows: &[u8], highs: &[u8], groups: Option<&[u8]>) -> PyResult<HostObject> {
+    let (lows, highs) = (points(lows)?, points(highs)?);
+    let groups: Option<Vec<i32>> = groups
+        .map(|bytes| {
+            Ok::<_, PyErr>(
+                words::<1>(bytes)?
+                    .into_iter()
+                    .map(|[n]| i32::from_le_bytes(n))
+                    .collect(),
+            )
+        })
+        .transpose()?;
+    let given = groups.as_ref().map_or(lows.len(), Vec::len);
+    if highs.len() != lows.len() || given != lows.len() {
+        return Err(PyValueError::new_err(
+            "a tree has as many lower corners as upper ones and groups",
+        ));
+    }
+    let bvh = Bvh::new(lows, highs, groups.as_deref());
+    Ok(HostObject(Arc::new(Object::Bvh(bvh))))
+}
+
+/// Triangles: points as bytes of float32, and their numbers as bytes of int32; with what winding numbers need
+/// where `winding` is set.
+#[pyfunction]
+#[pyo3(signature = (positions, indices, winding = false))]
+pub(crate) fn mesh(positions: &[u8], indices: &[u8], winding: bool) -> PyResult<HostObject> {
     let faces = words::<3>(indices)?.into_iter();
     let faces = faces.map(|face| face.map(i32::from_le_bytes)).collect();
-    let mesh = Mesh::new(points(positions)?, faces);
+    let mut mesh = Mesh::new(points(positions)?, faces);
+    if winding {
+        mesh = mesh.with_winding();
+    }
     Ok(HostObject(Arc::new(Object::Mesh(mesh))))
 }
 

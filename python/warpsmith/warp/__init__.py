@@ -107,7 +107,17 @@ from .graphs import (
     wait_stream,
 )
 from .launching import Launch, launch, launch_tiled
-from .objects import HashGrid, Mesh
+from .objects import (
+    Bvh,
+    BvhQuery,
+    HashGrid,
+    HashGridQuery,
+    Mesh,
+    MeshQuery,
+    MeshQueryAABB,
+    MeshQueryPoint,
+    MeshQueryRay,
+)
 from .structs import Struct, struct
 from .tape import Tape
 from .timer import (

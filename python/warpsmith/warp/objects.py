@@ -1,4 +1,4 @@
-"""Objects that kernels name by a number: `HashGrid` and `Mesh`."""
+"""Objects that kernels name by a number: `HashGrid`, `Bvh` and `Mesh`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import graphs
+from . import graphs, types
 from .arrays import array
 from .devices import Device, get_device, used
 
@@ -88,17 +88,82 @@ class HashGrid:
         return self._described.native()
 
 
+class Bvh:
+    """Boxes under a tree, for searches in kernels; `refit` after the boxes have changed."""
+
+    def __init__(
+        self,
+        lowers: array,
+        uppers: array,
+        constructor: Any = None,
+        groups: array | None = None,
+        leaf_size: int = 1,
+    ):
+        given = {"lowers": lowers, "uppers": uppers}
+        for name, corners in given.items():
+            if corners.ndim != 1 or corners.dtype is not types.vector(3, types.float32):
+                raise RuntimeError(f"{name} should be an array of wp.vec3")
+        if groups is not None:
+            given["groups"] = groups
+            if groups.dtype is not types.int32:
+                raise RuntimeError("groups should be an array of wp.int32")
+        for name, one in given.items():
+            if len(one) != len(lowers) or one.device != lowers.device:
+                raise RuntimeError(f"{name} must be as long as lowers and on the same device")
+        _check_constructor(constructor)
+        if leaf_size < 1:
+            raise ValueError(f"leaf_size must be at least 1, got {leaf_size}")
+        self.device, self.lowers, self.uppers, self.groups = lowers.device, lowers, uppers, groups
+        self._described = Described(self.device, self)
+        self.id = self._described.id
+        self.refit()
+
+    def refit(self) -> None:
+        """Takes the boxes as they are now."""
+
+        def take() -> None:
+            corners = [np.ascontiguousarray(one.numpy(), np.float32).tobytes() for one in (self.lowers, self.uppers)]
+            groups = None if self.groups is None else np.ascontiguousarray(self.groups.numpy(), np.int32).tobytes()
+            self._described.put(_native.bvh(*corners, groups))
+
+        graphs.do(take)
+
+    def rebuild(self, constructor: Any = None) -> None:
+        """As `refit`: the tree is always built again."""
+        _check_constructor(constructor)
+        self.refit()
+
+    def native(self) -> Any:
+        return self._described.native()
+
+
+def _check_constructor(constructor: Any) -> None:
+    """There is one way to build a tree, and results do not depend on it: the names of Warp's are accepted."""
+    known = ("sah", "median", "lbvh", "cubql")
+    if isinstance(constructor, str) and constructor.lower() not in known:
+        raise ValueError(f"Unknown BVH constructor '{constructor}', expected one of: {', '.join(known)}")
+
+
 class Mesh:
     """Triangles for kernels; `refit` after the points have changed."""
 
-    def __init__(self, points: array, indices: array, velocities: array | None = None, **options: Any):
-        unsupported = sorted(name for name, value in options.items() if value)
-        if unsupported:
-            raise NotImplementedError(f"Mesh({', '.join(unsupported)}=…) is not in warpsmith.warp")
+    def __init__(
+        self,
+        points: array,
+        indices: array,
+        velocities: array | None = None,
+        support_winding_number: bool = False,
+        bvh_constructor: Any = None,
+        bvh_leaf_size: int | None = None,
+        groups: array | None = None,
+    ):
+        if groups is not None:
+            raise NotImplementedError("Mesh(groups=…) is not in warpsmith.warp")
+        _check_constructor(bvh_constructor)
         if indices.size % 3 != 0:
             raise RuntimeError("a mesh has three indices for each face")
         self.device, self.indices, self.velocities = points.device, indices, velocities
-        self._points = points
+        self._points, self._winding = points, bool(support_winding_number)
         self._described = Described(self.device, self)
         self.id = self._described.id
         self.refit()
@@ -120,9 +185,33 @@ class Mesh:
         def take() -> None:
             points = np.ascontiguousarray(self._points.numpy(), np.float32)
             faces = np.ascontiguousarray(self.indices.numpy(), np.int32)
-            self._described.put(_native.mesh(points.tobytes(), faces.tobytes()))
+            self._described.put(_native.mesh(points.tobytes(), faces.tobytes(), self._winding))
 
         graphs.do(take)
 
     def native(self) -> Any:
         return self._described.native()
+
+
+class BvhQuery:
+    """In signatures: a search through a tree."""
+
+
+class HashGridQuery:
+    """In signatures: a search for near points."""
+
+
+class MeshQuery:
+    """In signatures: a search for faces."""
+
+
+class MeshQueryAABB(MeshQuery):
+    """In signatures: a search for faces by a box."""
+
+
+class MeshQueryPoint:
+    """In signatures: the nearest point of a mesh."""
+
+
+class MeshQueryRay:
+    """In signatures: where a ray meets a mesh."""

@@ -106,6 +106,7 @@ impl Body<'_, '_> {
         }
         match (types.get(wanted), types.get(have)) {
             (Type::Scalar(Scalar::Any), _) => true,
+            (Type::Query(want), Type::Query(have)) => have.erased() == want,
             (Type::Scalar(want), Type::Scalar(have))
             | (Type::Quat(want), Type::Quat(have))
             | (Type::Transform(want), Type::Transform(have)) => want.accepts(have),

@@ -7,17 +7,17 @@ use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::runtime_header::prologue;
 use warpsmith_compiler::{Options, compile};
 use warpsmith_interpreter::{
-    Argument, ArrayArgument, HashGrid, Interpreter, Mesh, Object, Objects,
+    Argument, ArrayArgument, Bvh, HashGrid, Interpreter, Mesh, Object, Objects,
 };
 
 const POINTS: usize = 400;
 /// Numbers that each point asks for.
-const ANSWERS: usize = 12;
+const ANSWERS: usize = 16;
 
 const KERNEL: &str = "import warp as wp
 
 @wp.kernel
-def ask(grid: wp.uint64, mesh: wp.uint64, points: wp.array(dtype=wp.vec3), out: wp.array2d(dtype=float)):
+def ask(grid: wp.uint64, mesh: wp.uint64, tree: wp.uint64, points: wp.array(dtype=wp.vec3), out: wp.array2d(dtype=float)):
     i = wp.tid()
     p = points[i]
     n = int(0)
@@ -42,6 +42,23 @@ def ask(grid: wp.uint64, mesh: wp.uint64, points: wp.array(dtype=wp.vec3), out: 
     at = wp.mesh_eval_position(mesh, near.face, near.u, near.v)
     out[i, 10] = at[0]
     out[i, 11] = float(wp.hash_grid_point_id(grid, i))
+    order = float(0.0)
+    for face in wp.mesh_query_aabb(mesh, p, p + wp.vec3(0.5)):
+        order = 0.5 * order + float(face)
+    out[i, 12] = order
+    found = int(0)
+    order = float(0.0)
+    boxes = wp.bvh_query_aabb(tree, p, p + wp.vec3(0.2), wp.bvh_get_group_root(tree, i % 3))
+    while wp.bvh_query_next(boxes, found):
+        order = 0.5 * order + float(found)
+    out[i, 13] = order
+    order = float(0.0)
+    capsule = wp.bvh_query_capsule(tree, p, wp.vec3(0.2, 0.0, 1.0), 0.1)
+    while wp.bvh_query_next(capsule, found, 0.75):
+        order = 0.5 * order + float(found)
+    out[i, 14] = order
+    wound = wp.mesh_query_point_sign_winding_number(mesh, p, 2.0)
+    out[i, 15] = wound.sign
 ";
 
 const PROGRAM: &str = r#"
@@ -56,9 +73,9 @@ static void* load(const char* path) {
 }
 int main(int, char** paths) {
     using vec = wp::vec_t<3, float>;
-    void *grid_at = load(paths[1]), *mesh_at = load(paths[2]);
-    const wp::uint64 grid = wp::uint64(&grid_at), mesh = wp::uint64(&mesh_at);
-    const vec* points = static_cast<const vec*>(load(paths[3]));
+    void *grid_at = load(paths[1]), *mesh_at = load(paths[2]), *tree_at = load(paths[3]);
+    const wp::uint64 grid = wp::uint64(&grid_at), mesh = wp::uint64(&mesh_at), tree = wp::uint64(&tree_at);
+    const vec* points = static_cast<const vec*>(load(paths[4]));
     for (int i = 0; i < 400; ++i) {
         const vec p = points[i];
         int n = 0;
@@ -74,14 +91,28 @@ int main(int, char** paths) {
         const vec at = wp::mesh_eval_position(mesh, near.face, near.u, near.v);
         printf("%.9g %.9g %.9g %.9g %.9g %.9g ", float(n), order, near.sign, float(near.face), near.u, near.v);
         printf("%.9g %.9g %.9g %.9g ", side.sign, ray.t, ray.sign, ray.normal.c[2]);
-        printf("%.9g %.9g\n", at.c[0], float(wp::hash_grid_point_id(grid, i)));
+        printf("%.9g %.9g ", at.c[0], float(wp::hash_grid_point_id(grid, i)));
+        float faces = 0.0f, boxes = 0.0f, capsules = 0.0f;
+        auto touched = wp::mesh_query_aabb(mesh, p, vec(p.c[0] + 0.5f, p.c[1] + 0.5f, p.c[2] + 0.5f));
+        while (wp::iter_cmp(touched)) faces = 0.5f * faces + float(wp::iter_next(touched));
+        int found = 0;
+        const vec far(p.c[0] + 0.2f, p.c[1] + 0.2f, p.c[2] + 0.2f);
+        auto box = wp::bvh_query_aabb(tree, p, far, wp::bvh_get_group_root(tree, i % 3));
+        while (wp::bvh_query_next(box, found)) boxes = 0.5f * boxes + float(found);
+        auto capsule = wp::bvh_query_capsule(tree, p, vec(0.2f, 0.0f, 1.0f), 0.1f, -1);
+        while (wp::bvh_query_capsule_next(capsule, found, 0.75f)) capsules = 0.5f * capsules + float(found);
+        const auto wound = wp::mesh_query_point_sign_winding_number(mesh, p, 2.0f, 2.0f, 0.5f);
+        printf("%.9g %.9g %.9g %.9g\n", faces, boxes, capsules, wound.sign);
     }
 }
 "#;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let missing = Command::new("g++").arg("--version").output().is_err();
-    let trial = Trial::test("grids and meshes of the runtime header", answers_agree);
+    let trial = Trial::test(
+        "grids, trees and meshes of the runtime header",
+        answers_agree,
+    );
     vec![trial.with_ignored_flag(missing)]
 }
 
@@ -121,15 +152,21 @@ fn ball() -> Mesh {
 fn answers_agree() -> Result<(), Failed> {
     let points = samples();
     let grid = Object::HashGrid(HashGrid::new([8, 8, 8], 0.25, &points));
-    let mesh = Object::Mesh(ball());
+    let mesh = Object::Mesh(ball().with_winding());
+    let highs = points.iter().map(|low| low.map(|x| x + 0.1)).collect();
+    let groups: Vec<i32> = (0..POINTS as i32).map(|n| n % 3).collect();
+    let tree = Object::Bvh(Bvh::new(points.clone(), highs, Some(&groups)));
     let bytes: Vec<u8> = points
         .as_flattened()
         .iter()
         .flat_map(|x| x.to_le_bytes())
         .collect();
     let folder = tempfile::tempdir()?;
-    let paths = ["grid", "mesh", "points"].map(|name| folder.path().join(name));
-    for (path, contents) in paths.iter().zip([grid.flat(), mesh.flat(), bytes.clone()]) {
+    let paths = ["grid", "mesh", "tree", "points"].map(|name| folder.path().join(name));
+    for (path, contents) in paths
+        .iter()
+        .zip([grid.flat(), mesh.flat(), tree.flat(), bytes.clone()])
+    {
         std::fs::write(path, contents)?;
     }
     let (source, binary) = (folder.path().join("ask.cpp"), folder.path().join("ask"));
@@ -154,9 +191,7 @@ fn answers_agree() -> Result<(), Failed> {
     let module =
         compile(KERNEL, &Options::default()).map_err(|findings| format!("{findings:?}"))?;
     let interpreter = Interpreter::forward(&module).map_err(|findings| format!("{findings:?}"))?;
-    let objects: Objects = [(1, Arc::new(grid)), (2, Arc::new(mesh))]
-        .into_iter()
-        .collect();
+    let objects: Objects = (1..).zip([grid, mesh, tree].map(Arc::new)).collect();
     let array = |shape: Vec<usize>, data: Vec<u8>| {
         Argument::Array(ArrayArgument {
             shape,
@@ -167,6 +202,7 @@ fn answers_agree() -> Result<(), Failed> {
     let mut arguments = [
         Argument::int(1),
         Argument::int(2),
+        Argument::int(3),
         array(vec![POINTS], bytes),
         array(vec![POINTS, ANSWERS], vec![0; 4 * POINTS * ANSWERS]),
     ];
@@ -176,7 +212,7 @@ fn answers_agree() -> Result<(), Failed> {
     if !outcome.findings.is_empty() {
         return Err(format!("{:?}", outcome.findings).into());
     }
-    let Argument::Array(out) = &arguments[3] else {
+    let Argument::Array(out) = &arguments[4] else {
         return Err("the result is an array".into());
     };
     let expected = out

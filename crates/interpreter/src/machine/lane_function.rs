@@ -145,7 +145,7 @@ impl Machine<'_> {
             }
             for (n, scalar) in outputs.iter().enumerate() {
                 let cell = match question {
-                    Question::GridNext if n > 0 => src.at(n - 1),
+                    question if question.moves_on() && n > 0 => src.at(n - 1),
                     _ => dst.at(n),
                 };
                 self.put(cell, *scalar, lane, made[n]);

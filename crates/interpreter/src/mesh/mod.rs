@@ -1,16 +1,21 @@
 //! Triangles: points, and three of them for each face.
 
-mod tree;
+mod sphere;
+mod winding;
 
 use std::sync::OnceLock;
 
-use tree::Tree;
+use crate::box_query::BoxQuery;
+use crate::box_tree::{Item, Tree};
+use winding::Winding;
 
 /// A mesh of triangles.
 #[derive(Debug)]
 pub struct Mesh {
     points: Vec<[f32; 3]>,
     faces: Vec<[i32; 3]>,
+    /// Whether its winding numbers can be computed.
+    winds: bool,
     /// Made when something is searched for.
     searched: OnceLock<Searched>,
 }
@@ -23,6 +28,7 @@ struct Searched {
     faces: Vec<u32>,
     corners: Vec<[[f32; 3]; 3]>,
     mean_edge: f32,
+    winding: Option<Winding>,
 }
 
 /// The point of a mesh that is nearest to another.
@@ -60,6 +66,19 @@ fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
         a[2] * b[0] - a[0] * b[2],
         a[0] * b[1] - a[1] * b[0],
     ]
+}
+
+/// A triangle as an item of a tree.
+fn item(corners: &[[f32; 3]; 3]) -> Item {
+    let [a, b, c] = *corners;
+    let of = |choose: fn(f32, f32) -> f32| {
+        [0, 1, 2].map(|axis| choose(choose(a[axis], b[axis]), c[axis]))
+    };
+    Item {
+        low: of(f32::min),
+        high: of(f32::max),
+        middle: [0, 1, 2].map(|axis| a[axis] + b[axis] + c[axis]),
+    }
 }
 
 fn weighted([p, q, r]: [[f32; 3]; 3], u: f32, v: f32) -> [f32; 3] {
@@ -157,7 +176,17 @@ impl Mesh {
         Self {
             points,
             faces,
+            winds: false,
             searched: OnceLock::new(),
+        }
+    }
+
+    /// The mesh with what winding numbers need.
+    pub fn with_winding(self) -> Self {
+        Self {
+            winds: true,
+            searched: OnceLock::new(),
+            ..self
         }
     }
 
@@ -174,29 +203,35 @@ impl Mesh {
             let lengths = corners.iter().flat_map(|[a, b, c]| {
                 [sub(*b, *a), sub(*c, *b), sub(*a, *c)].map(|edge| dot(edge, edge).sqrt())
             });
+            let mean_edge = lengths.sum::<f32>() / (3 * corners.len()).max(1) as f32;
+            let items: Vec<Item> = corners.iter().map(item).collect();
+            let tree = Tree::new(&items, None);
             Searched {
-                mean_edge: lengths.sum::<f32>() / (3 * corners.len()).max(1) as f32,
-                tree: Tree::new(&corners),
+                mean_edge,
+                winding: self.winds.then(|| Winding::new(&tree, &corners)),
+                tree,
                 faces,
                 corners,
             }
         })
     }
 
-    /// The mesh in 4-byte words, as `mesh.h` of the GPU's runtime reads them: four counts and the mean length
-    /// of edges; boxes; triangles as nine coordinates and a face's number, leaf after leaf; corners of all
-    /// faces; points.
+    /// The mesh in 4-byte words, as `mesh.h` of the GPU's runtime reads them: four counts, the mean length of
+    /// edges, and whether there are winding numbers; boxes; triangles as nine coordinates and a face's number,
+    /// leaf after leaf; corners of all faces; points; where to go on behind each box; what winding numbers need
+    /// of each box.
     pub(super) fn flat(&self, out: &mut Vec<u8>) {
         let searched = self.searched();
         let order = searched.tree.order();
         let counts = [
-            searched.tree.boxes(),
+            searched.tree.nodes().len(),
             order.len(),
             self.faces.len(),
             self.points.len(),
         ];
         out.extend(counts.iter().flat_map(|n| (*n as u32).to_le_bytes()));
         out.extend(searched.mean_edge.to_le_bytes());
+        out.extend(u32::from(searched.winding.is_some()).to_le_bytes());
         searched.tree.flat(out);
         for triangle in order {
             let corners = searched.corners[*triangle as usize];
@@ -207,6 +242,79 @@ impl Mesh {
         out.extend(corners.flat_map(|n| n.to_le_bytes()));
         let points = self.points.as_flattened().iter();
         out.extend(points.flat_map(|x| x.to_le_bytes()));
+        searched.tree.flat_skips(out);
+        if let Some(winding) = &searched.winding {
+            winding.flat(out);
+        }
+    }
+
+    /// A corner of the faces, by its place among all of them.
+    pub(super) fn index(&self, at: usize) -> Option<i32> {
+        self.faces.as_flattened().get(at).copied()
+    }
+
+    /// The point of such a corner.
+    pub(super) fn point(&self, at: usize) -> Option<[f32; 3]> {
+        let index = usize::try_from(self.index(at)?).ok()?;
+        self.points.get(index).copied()
+    }
+
+    /// A face's normal, of length 1; nothing but zeros where the face has no area.
+    pub(super) fn normal(&self, face: usize) -> Option<[f32; 3]> {
+        let [a, b, c] = self.corners(face)?;
+        let normal = cross(sub(b, a), sub(c, a));
+        let length = dot(normal, normal).sqrt();
+        Some(normal.map(|x| if length > 0.0 { x / length } else { 0.0 }))
+    }
+
+    /// What is searched.
+    pub(super) fn tree(&self) -> &Tree {
+        &self.searched().tree
+    }
+
+    /// The next face of a search by a box or a ball.
+    pub(super) fn next_face(&self, query: &mut BoxQuery<'_>) -> bool {
+        let Searched {
+            tree,
+            faces,
+            corners,
+            ..
+        } = self.searched();
+        query.next(tree, |query, triangle| {
+            let corners = &corners[triangle as usize];
+            let Item { low, high, .. } = item(corners);
+            let found = query.touches(low, high)
+                && query
+                    .ball()
+                    .is_none_or(|(centre, square)| sphere::touches(*corners, centre, square));
+            found.then(|| faces[triangle as usize].cast_signed())
+        })
+    }
+
+    /// Whether a point lies inside, by its winding number where the mesh has them, else by rays.
+    pub(super) fn is_wound(&self, p: [f32; 3], accuracy: f32, threshold: f32) -> bool {
+        let Searched {
+            tree,
+            corners,
+            winding,
+            ..
+        } = self.searched();
+        match winding {
+            Some(winding) => winding.number(tree, corners, p, accuracy) > threshold,
+            None => self.is_inside(p),
+        }
+    }
+
+    /// How many faces a ray meets.
+    pub(super) fn crossings(&self, start: [f32; 3], direction: [f32; 3]) -> i32 {
+        let Searched { tree, corners, .. } = self.searched();
+        let mut crossings = 0;
+        tree.along(start, direction, f32::INFINITY, |triangle, most| {
+            let hit = met(corners[triangle as usize], start, direction);
+            crossings += i32::from(hit.is_some_and(|(t, ..)| t >= 0.0));
+            most
+        });
+        crossings
     }
 
     /// The point of a face with the weights `u` and `v` of its first two corners.
@@ -306,21 +414,12 @@ impl Mesh {
 
     /// Whether a point lies inside: most of three rays leave through an odd number of faces.
     pub(super) fn is_inside(&self, p: [f32; 3]) -> bool {
-        let Searched { tree, corners, .. } = self.searched();
         let directions = [
             [0.577_215_7, 0.618_034, 0.533_751_2],
             [-0.801_783_7, 0.267_261_2, -0.534_522_5],
             [0.123_091_5, -0.861_640_4, 0.492_365_9],
         ];
-        let odd = directions.iter().filter(|direction| {
-            let mut crossings = 0;
-            tree.along(p, **direction, f32::INFINITY, |triangle, most| {
-                let hit = met(corners[triangle as usize], p, **direction);
-                crossings += usize::from(hit.is_some_and(|(t, ..)| t >= 0.0));
-                most
-            });
-            crossings % 2 == 1
-        });
+        let odd = (directions.iter()).filter(|along| self.crossings(p, **along) % 2 == 1);
         odd.count() >= 2
     }
 }

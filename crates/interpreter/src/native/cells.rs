@@ -3,7 +3,6 @@
 use crate::instruction::{BufferAt, Instruction, Location};
 use crate::lanes::Cell;
 use crate::layout::ARRAY_LEAVES;
-use crate::object::Question;
 use crate::plan::Program;
 use crate::text::Piece;
 
@@ -185,7 +184,7 @@ pub(super) fn cells(instruction: &Instruction, program: &Program, mut see: impl 
         }
         Instruction::Ask { question, dst, src } => {
             let inputs = question.inputs().len();
-            if question == Question::GridNext {
+            if question.moves_on() {
                 run(src, inputs, Use::Change);
                 run(dst, 1, Use::Write);
             } else {

@@ -3,6 +3,7 @@
 use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
 use super::named::Named;
+use super::object_call::goes_on;
 use super::reference::Reference;
 use super::{matrix, quaternion, scalar, transform, vector};
 use crate::factorisation::Factorisation;
@@ -292,10 +293,10 @@ impl<'m> Builder<'m> {
                     || name.starts_with("rand")
                     || name.starts_with("sample")
                     || name == "poisson"
-                    || name == "hash_grid_query_next"
+                    || goes_on(name)
                     || name.starts_with("transform_set");
                 let args = call.operands.args(&function.pool);
-                let writes_second = name == "hash_grid_query_next" && args.get(1) == Some(&var);
+                let writes_second = goes_on(name) && args.get(1) == Some(&var);
                 changes && args.first() == Some(&var)
                     || writes_second
                     || result_arguments(name, args.len()).is_some_and(|n| args[n..].contains(&var))

@@ -1,13 +1,22 @@
-//! Questions to objects: hash grids, meshes and volumes.
+//! Questions to objects: hash grids, trees of boxes, meshes and volumes.
 
 use super::builder::{Builder, LaidOut};
 use super::call::Operand;
 use super::frame::Frame;
+use crate::box_query::MOST;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::object::Question;
-use warpsmith_ir::types::Scalar;
+use warpsmith_ir::types::{Query, Scalar, Type};
 use warpsmith_ir::{Call, VarId};
+
+/// Whether a builtin moves a search on and puts what it found into its second argument.
+pub(super) fn goes_on(name: &str) -> bool {
+    matches!(
+        name,
+        "hash_grid_query_next" | "bvh_query_next" | "mesh_query_aabb_next" | "mesh_query_next"
+    )
+}
 
 impl<'m> Builder<'m> {
     /// Lays out a question to an object; false if the builtin is none.
@@ -15,10 +24,14 @@ impl<'m> Builder<'m> {
         let pool = &frame.function.pool;
         let args = call.operands.args(pool);
         let outs = call.operands.outs(pool);
-        if let ("hash_grid_query_next", [query, index], [out]) = (name, args, outs) {
+        if let (true, [query, index, rest @ ..], [out]) = (goes_on(name), args, outs) {
+            if let [most] = rest {
+                self.copy(Scalar::F32, frame.cell(*query).at(MOST), frame.cell(*most));
+            }
             let more = self.next_of_query(frame, *query);
             self.copy(Scalar::Bool, frame.cell(*out), more);
-            self.copy(Scalar::I32, frame.cell(*index), Self::found(frame, *query));
+            let found = self.found(frame, *query);
+            self.copy(Scalar::I32, frame.cell(*index), found);
             return Ok(true);
         }
         let Some(question) = Question::of(name) else {
@@ -57,11 +70,21 @@ impl<'m> Builder<'m> {
         Ok(true)
     }
 
+    /// The question that moves a search on.
+    fn next_question(&self, frame: &Frame<'m>, query: VarId) -> Question {
+        match frame.kind(self, query) {
+            Type::Query(Query::HashGrid | Query::HashGridDouble | Query::HashGridHalf) => {
+                Question::GridNext
+            }
+            _ => Question::BoxNext,
+        }
+    }
+
     /// Moves a search on: whether it has a further point.
     pub(super) fn next_of_query(&mut self, frame: &Frame<'m>, query: VarId) -> Cell {
         let more = self.temporary();
         self.emit(Instruction::Ask {
-            question: Question::GridNext,
+            question: self.next_question(frame, query),
             dst: more,
             src: frame.cell(query),
         });
@@ -69,7 +92,8 @@ impl<'m> Builder<'m> {
     }
 
     /// Where a search holds the point that it found last.
-    pub(super) fn found(frame: &Frame<'m>, query: VarId) -> Cell {
-        frame.cell(query).at(Question::GridNext.inputs().len() - 1)
+    pub(super) fn found(&self, frame: &Frame<'m>, query: VarId) -> Cell {
+        let at = self.next_question(frame, query).found();
+        frame.cell(query).at(at)
     }
 }

@@ -274,7 +274,8 @@ impl<'m> Builder<'m> {
                 let cond = self.next_of_query(frame, iter);
                 let test = self.code.len();
                 self.emit(Instruction::LoopTest { cond, exit: 0 });
-                self.copy(Scalar::I32, frame.cell(value), Self::found(frame, iter));
+                let found = self.found(frame, iter);
+                self.copy(Scalar::I32, frame.cell(value), found);
                 vec![test]
             }
             LoopKind::Range { iter, value } => {

@@ -123,6 +123,15 @@ impl Query {
         })
     }
 
+    /// The kind that a parameter has which takes every search through boxes or faces.
+    pub fn erased(self) -> Self {
+        match self {
+            Self::BvhAabb | Self::BvhCapsule | Self::BvhRay | Self::BvhSphere => Self::Bvh,
+            Self::MeshAabb | Self::MeshSphere => Self::MeshBoxes,
+            other => other,
+        }
+    }
+
     /// Whether a loop goes through it.
     pub fn is_iterated(self) -> bool {
         matches!(
