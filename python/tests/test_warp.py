@@ -310,6 +310,135 @@ def test_a_mesh_finds_faces_and_sides():
         assert found[0, 8] == 0 and found[1, 8] == 99 and found[:, 8].min() < 90
 
 
+@wp.func
+def sum_and_product(a: float, b: float):
+    return a + b, a * b
+
+
+@wp.func
+def clipped(x: Any, least: Any):
+    return wp.max(x, least)
+
+
+def offset_lambda(shift):
+    return lambda x, y: x * SCALE + y - shift
+
+
+def test_map_calls_a_function_for_each_element():
+    a, b = wp.array([1.0, 2.0, 3.0], dtype=float), wp.array([4.0, 5.0, 6.0], dtype=float)
+    assert wp.map(lambda x, y: x + 2.0 * y, a, b).numpy().tolist() == [9.0, 12.0, 15.0]
+    assert wp.map(offset_lambda(0.5), a, b).numpy().tolist() == [6.5, 10.5, 14.5]
+    assert wp.map(offset_lambda(1.5), a, b).numpy().tolist() == [5.5, 9.5, 13.5]
+    both = wp.map(sum_and_product, a, b)
+    assert [one.numpy().tolist() for one in both] == [[5, 7, 9], [4, 10, 18]]
+    wp.map(wp.clamp, a, 1.5, 2.5, out=a)
+    assert a.numpy().tolist() == [1.5, 2.0, 2.5]
+    assert wp.map(clipped, wp.array([1, 5], dtype=int), 3).numpy().tolist() == [3, 5]
+    points = wp.array([[1.0, 2, 3], [4, 5, 6]], dtype=wp.vec3)
+    moved = wp.map(wp.transform_point, wp.transform(wp.vec3(1, 0, 0), wp.quat_identity()), points)
+    assert moved.dtype is wp.vec3 and moved.numpy().tolist() == [[2, 2, 3], [5, 5, 6]]
+
+    def far(x, y):
+        return wp.length(x) > y
+
+    assert wp.map(far, points, 5.0).numpy().tolist() == [False, True]
+
+
+def test_map_broadcasts_and_carries_gradients():
+    column = wp.array(np.arange(3.0).reshape(3, 1), dtype=float, requires_grad=True)
+    row = wp.array([1.0, 10.0], dtype=float)
+    with wp.Tape() as tape:
+        made = wp.map(wp.mul, column, row)
+    assert made.shape == (3, 2) and made.requires_grad
+    assert np.array_equal(made.numpy(), np.outer(np.arange(3.0), [1, 10]))
+    tape.backward(grads={made: wp.ones((3, 2), dtype=float)})
+    assert column.grad.numpy().tolist() == [[11.0]] * 3
+    kernel = wp.map(wp.mul, column, row, return_kernel=True)
+    out = wp.zeros((3, 2), dtype=float)
+    wp.launch(kernel, dim=(3, 2), inputs=[column, row], outputs=[out])
+    assert np.array_equal(out.numpy(), made.numpy())
+
+
+def test_map_says_what_does_not_fit():
+    a = wp.ones(3, dtype=float)
+    for wrong, message in [
+        (lambda: wp.map(wp.sin, 1.0), "at least one warp.array"),
+        (lambda: wp.map(lambda x: x, a, a), "does not match expected number of function arguments"),
+        (lambda: wp.map(wp.sin, a, out=wp.zeros(3, dtype=int)), "dtype int32 does not match expected dtype float32"),
+        (lambda: wp.map(wp.sin, a, out=wp.zeros(4, dtype=float)), "shape .* does not match expected shape"),
+        (lambda: wp.map(wp.add, a, wp.ones(2, dtype=float)), "broadcast"),
+        (lambda: wp.map(3, a), "must be a callable function"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            wrong()
+
+
+@wp.func_native("return x + 1.0f;", adj_snippet="adj_x += adj_ret;")
+def native_step(x: float) -> float: ...
+
+
+@wp.func
+def square_root(x: float):
+    return wp.sqrt(x)
+
+
+@wp.func_grad(square_root)
+def adj_square_root(x: float, adj_ret: float):
+    if x > 0.0:
+        wp.adjoint[x] += 0.5 / wp.sqrt(x) * adj_ret
+
+
+@wp.func
+def take_place(counter: wp.array[int], places: wp.array[int], i: int):
+    place = wp.atomic_add(counter, 0, 1)
+    places[i] = place
+    return place
+
+
+@wp.func_replay(take_place)
+def replay_take_place(counter: wp.array[int], places: wp.array[int], i: int):
+    return places[i]
+
+
+def test_native_code_names_itself_on_the_cpu():
+    @wp.kernel
+    def step(x: wp.array[float]):
+        x[wp.tid()] = native_step(x[wp.tid()])
+
+    with pytest.raises(warpsmith.KernelRefused, match=r"`func_native` \(`native_step`\)"):
+        wp.launch(step, dim=1, inputs=[wp.zeros(1, dtype=float)])
+
+
+def test_gradients_and_replays_of_ones_own():
+    @wp.kernel
+    def roots(x: wp.array[float], y: wp.array[float]):
+        y[wp.tid()] = square_root(x[wp.tid()])
+
+    x = wp.array([0.0, 4.0], dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(roots, dim=2, inputs=[x], outputs=[y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert x.grad.numpy().tolist() == [0.0, 0.25]
+
+    @wp.kernel
+    def collect(counter: wp.array[int], places: wp.array[int], x: wp.array[float], y: wp.array[float]):
+        i = wp.tid()
+        if x[i] > 0.0:
+            y[take_place(counter, places, i)] = x[i] * x[i]
+
+    x = wp.array([3.0, -1.0, 5.0, 7.0], dtype=float, requires_grad=True)
+    y = wp.zeros(3, dtype=float, requires_grad=True)
+    counter, places = wp.zeros(1, dtype=int), wp.zeros(4, dtype=int)
+    with wp.Tape() as tape:
+        wp.launch(collect, dim=4, inputs=[counter, places, x], outputs=[y])
+    assert counter.numpy()[0] == 3
+    tape.backward(grads={y: wp.array([1.0, 10.0, 100.0], dtype=float)})
+    weights = np.array([1.0, 10.0, 100.0])[places.numpy()]
+    expected = np.where(x.numpy() > 0, 2 * x.numpy() * weights, 0.0)
+    assert counter.numpy()[0] == 3 and np.array_equal(x.grad.numpy(), expected)
+
+
 def test_utilities():
     x = wp.array([3, 1, 2], dtype=int)
     assert wp.utils.array_sum(x) == 6 and wp.utils.array_inner(x, x) == 14

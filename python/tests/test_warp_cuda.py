@@ -164,6 +164,41 @@ def test_a_captured_graph_is_launched_again():
     assert y.numpy().tolist() == [4.0] * 4
 
 
+@wp.func_native(
+    """
+    const float y = x + 1.0f;
+    return y * y;
+    """,
+    adj_snippet="adj_x += 2.0f * (x + 1.0f) * adj_ret;",
+)
+def native_square(x: float) -> float: ...
+
+
+@wp.kernel
+def native_squares(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = native_square(x[i])
+
+
+def test_native_code_runs_forward_and_backward():
+    x = wp.array([1.0, 2.0], dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(native_squares, dim=2, inputs=[x], outputs=[y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert y.numpy().tolist() == [4.0, 9.0] and x.grad.numpy().tolist() == [4.0, 6.0]
+
+
+def test_map_runs_on_the_gpu():
+    x = wp.array(np.arange(6.0).reshape(2, 3), dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        y = wp.map(lambda a, b: a * a + b, x, wp.array([1.0, 2.0, 3.0], dtype=float))
+    tape.backward(grads={y: wp.ones((2, 3), dtype=float)})
+    assert y.device == "cuda:0" and np.array_equal(y.numpy(), x.numpy() ** 2 + [1, 2, 3])
+    assert np.array_equal(x.grad.numpy(), 2 * x.numpy())
+    assert wp.map(native_square, x).numpy()[1, 2] == 36.0
+
+
 def test_a_launch_that_is_kept_takes_other_arguments():
     x, y = wp.ones(2, dtype=float), wp.zeros(2, dtype=float)
     kept = wp.launch(saxpy, dim=2, inputs=[x, y, 1.0], record_cmd=True)

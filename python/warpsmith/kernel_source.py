@@ -80,8 +80,16 @@ class SourceText:
         self._parts.append(self._definition(function, name, "@wp.kernel"))
         if overload is not None:
             self._parts.append(f"wp.overload({name}, [{', '.join(overload)}])")
+        return self.text(), name
+
+    def add(self, part: str) -> None:
+        """A definition that stands on its own, behind the others."""
+        self._parts.append(part)
+
+    def text(self) -> str:
+        """Everything so far."""
         header = "import math\nimport numpy as np\nimport warp as wp\nfrom typing import Any, Callable, Tuple\n\n"
-        return header + "\n\n".join(self._parts) + "\n", name
+        return header + "\n\n".join(self._parts) + "\n"
 
     def type(self, value: Any, otherwise: str) -> str:
         """A type as text, with the struct that it names; `otherwise` where it is none."""
@@ -127,9 +135,10 @@ class SourceText:
         function = _function(value)
         if id(function) in self._names:
             return self._names[id(function)]
-        if getattr(value, "native_snippet", None) is not None:
-            raise NotImplementedError(f"func_native ({function.__name__}) is not in warpsmith.warp")
         name = self._name(function, function.__name__)
+        if getattr(value, "native_snippet", None) is not None:
+            self._parts.append(self._definition(function, name, self._native(value)))
+            return name
         overloads = getattr(value, "definitions", None) or [function]
         for one in overloads:
             self._names[id(one)] = name
@@ -144,17 +153,33 @@ class SourceText:
                     self._parts.append(self._definition(own, own_name, f"@wp.func_{kind}({name})"))
         return name
 
-    def _definition(self, function: Callable[..., Any], name: str, decorator: str) -> str:
-        try:
-            text = textwrap.dedent(inspect.getsource(function))
-        except OSError as error:
-            raise OSError(f"the source of {function.__name__} is not available: define it in a file") from error
-        tree = ast.parse(text).body[0]
-        if not isinstance(tree, ast.FunctionDef):
-            raise TypeError(f"{function.__name__} is not a function defined by `def`")
+    def plain_function(self, function: Callable[..., Any], kinds: list[str]) -> str:
+        """The name of a Python function or lambda that is called with arguments of these types."""
+        wanted = function.__name__ if function.__name__.isidentifier() else "mapped"
+        name = self._name(function, wanted)
+        self._parts.append(self._definition(function, name, "@wp.func", kinds))
+        return name
+
+    @staticmethod
+    def _native(value: Any) -> str:
+        snippets = {"": value.native_snippet}
+        for kind in ("adj", "replay"):
+            own = getattr(value, f"{kind}_snippet", None)
+            if own is not None:
+                snippets[f"{kind}_snippet="] = own
+        return f"@wp.func_native({', '.join(name + repr(text) for name, text in snippets.items())})"
+
+    def _definition(
+        self, function: Callable[..., Any], name: str, decorator: str, kinds: list[str] | None = None
+    ) -> str:
+        tree = definition_of(function)
+        if kinds is not None:
+            tree.returns = None
+            for argument, kind in zip(tree.args.args, kinds):
+                argument.annotation = ast.parse(kind, mode="eval").body
         tree.decorator_list = []
         tree.name = name
-        Resolver(self, function).resolve(tree)
+        Resolver(self, function).resolve(tree, kinds is None)
         return f"{decorator}\n{ast.unparse(tree)}"
 
     def value(self, value: Any, wanted: str) -> str | None:
@@ -201,6 +226,57 @@ class SourceText:
         return known
 
 
+def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The definition of a function; that of a lambda as if it had a name."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except OSError as error:
+        raise OSError(f"the source of {function.__name__} is not available: define it in a file") from error
+    if function.__name__ == "<lambda>":
+        found = _lambda_of(function, text)
+        made = ast.parse("def mapped(): pass").body[0]
+        assert isinstance(made, ast.FunctionDef)
+        made.args, made.body = found.args, [ast.Return(found.body)]
+        return ast.fix_missing_locations(made)
+    tree = ast.parse(text).body[0]
+    if not isinstance(tree, ast.FunctionDef):
+        raise TypeError(f"{function.__name__} is not a function defined by `def`")
+    return tree
+
+
+def _lambda_of(function: Callable[..., Any], text: str) -> ast.Lambda:
+    """The lambda of a piece of source, which may begin and end in the middle of an expression."""
+    code = function.__code__
+    found: list[ast.Lambda] = []
+    start = text.find("lambda")
+    while start >= 0:
+        for end in range(len(text), start, -1):
+            try:
+                tree = ast.parse(f"({text[start:end]})", mode="eval").body
+            except SyntaxError:
+                continue
+            if isinstance(tree, ast.Tuple):
+                tree = tree.elts[0]
+            if isinstance(tree, ast.Lambda):
+                found.append(tree)
+                break
+        start = text.find("lambda", start + 1)
+    names = list(code.co_varnames[: code.co_argcount])
+    fitting = [one for one in found if [argument.arg for argument in one.args.args] == names]
+    used = set(code.co_names) | set(code.co_freevars)
+    fitting = [one for one in fitting if _outer_names(one) == used] if len(fitting) > 1 else fitting
+    if len({ast.dump(one) for one in fitting}) != 1:
+        raise OSError("which lambda of the line it is cannot be told: give it a name with `def`")
+    return fitting[0]
+
+
+def _outer_names(tree: ast.Lambda) -> set[str]:
+    """Names that a lambda takes from outside, and its attributes, as Python's code lists them."""
+    own = {argument.arg for argument in tree.args.args}
+    names = {node.id for node in ast.walk(tree.body) if isinstance(node, ast.Name)} - own
+    return names | {node.attr for node in ast.walk(tree.body) if isinstance(node, ast.Attribute)}
+
+
 def _components(value: Any) -> list[Any]:
     found: list[Any] = []
     for part in value:
@@ -227,10 +303,11 @@ class Resolver(ast.NodeTransformer):
         self.scope.setdefault("__builtins__", builtins)
         self.annotations = dict(getattr(function, "__annotations__", {}))
 
-    def resolve(self, tree: ast.FunctionDef) -> None:
+    def resolve(self, tree: ast.FunctionDef, annotated: bool = True) -> None:
+        """Resolves a definition; without `annotated` its annotations are text of ours already."""
         arguments = tree.args
         for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
-            if argument.annotation is not None:
+            if argument.annotation is not None and annotated:
                 argument.annotation = self._annotation(argument.annotation, self.annotations.get(argument.arg))
         arguments.defaults = [self.visit(default) for default in arguments.defaults]
         if tree.returns is not None:

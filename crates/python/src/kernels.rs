@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
 use serde::Serialize;
-use warpsmith_compiler::ir::{self, Module, Number};
+use warpsmith_compiler::ir::{self, Callee, Module, Number, Op};
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{
     BUILTINS, Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
@@ -229,7 +230,6 @@ unsafe fn write_back(argument: &Argument<Borrowed>, copy: &Argument) {
 }
 
 /// An argument in device memory.
-#[derive(FromPyObject)]
 pub(crate) enum DeviceArgument {
     /// A contiguous array: its address and its shape.
     Array((u64, Vec<usize>)),
@@ -239,6 +239,24 @@ pub(crate) enum DeviceArgument {
     Struct((String, Vec<Option<DeviceArgument>>)),
     /// A number, or the components of a value.
     Value(Vec<Component>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for DeviceArgument {
+    type Error = PyErr;
+
+    // By the form alone: to try one after the other costs an exception for each that does not fit.
+    fn extract(given: pyo3::Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(tuple) = given.cast::<PyTuple>() else {
+            return Ok(Self::Value(given.extract()?));
+        };
+        if tuple.len() == 4 {
+            return Ok(Self::Strided(given.extract()?));
+        }
+        match tuple.get_item(0)?.is_instance_of::<PyString>() {
+            true => Ok(Self::Struct(given.extract()?)),
+            false => Ok(Self::Array(given.extract()?)),
+        }
+    }
 }
 
 impl From<DeviceArgument> for ForeignArgument {
@@ -446,13 +464,18 @@ impl Program {
     }
 
     /// What the function that the kernel calls first gives back, as JSON; nothing where there is none.
-    fn returned(&self) -> PyResult<Option<String>> {
+    fn returned(&self) -> PyResult<String> {
         let module = &self.module;
-        let function = module.functions.first();
-        let returned = function.and_then(|function| function.returns.first());
-        returned
-            .map(|ty| json(&Parameter::new(module, "", module.types.value_of(*ty))))
-            .transpose()
+        let called = module.kernel.ops.iter().find_map(|op| match op {
+            Op::Call(call) => match call.callee {
+                Callee::Function(index) => module.functions.get(index as usize),
+                _ => None,
+            },
+            _ => None,
+        });
+        let returns = called.map_or(&[][..], |function| &function.returns);
+        let described = |ty: &TypeId| Parameter::new(module, "", module.types.value_of(*ty));
+        json(&returns.iter().map(described).collect::<Vec<_>>())
     }
 
     /// Queues the kernel, or its adjoint where `adjoint` is set, on a stream; `stream` is the driver's
@@ -484,13 +507,7 @@ impl Program {
         };
         py.detach(|| {
             let device = CudaDevice::open(gpu).map_err(failed)?;
-            let build = Build {
-                block,
-                fused,
-                backward: adjoint,
-                ..Build::default()
-            };
-            let kernel = self.on(&device, gpu, build)?;
+            let kernel = self.on(&device, gpu, build_for(adjoint, block, fused))?;
             // SAFETY: the handle is the current stream of the library that owns the arrays, which
             // lives as long as the library; null is the default stream.
             let stream =
@@ -501,6 +518,15 @@ impl Program {
             // promises, as with every kernel of Warp's.
             unsafe { kernel.launch(&stream, &self.module, launch, &arguments) }.map_err(failed)
         })
+    }
+}
+
+fn build_for(adjoint: bool, block: Option<u32>, fused: bool) -> Build {
+    Build {
+        block,
+        fused,
+        backward: adjoint,
+        ..Build::default()
     }
 }
 

@@ -107,6 +107,7 @@ from .graphs import (
     wait_stream,
 )
 from .launching import Launch, launch, launch_tiled
+from .mapping import map
 from .objects import (
     Bvh,
     BvhQuery,
@@ -169,5 +170,6 @@ def __getattr__(name: str) -> _Any:
             return _call(name, arguments, named)
 
         builtin.__name__ = name
+        builtin._builtin = name  # type: ignore[attr-defined]
         return builtin
     raise AttributeError(f"{name} is not in warpsmith.warp")

@@ -58,20 +58,22 @@ def _compiled(name: str, kinds: tuple[str, ...]) -> tuple[Any, Any, Any, Any]:
     names = ", ".join(f"a{n}" for n in range(len(kinds)))
     probe = f"import warp as wp\n\n@wp.func\ndef f({given}):\n    return {called}\n\n"
     probe += f"@wp.kernel\ndef call({given}):\n    result = f({names})\n"
-    described = json.loads(compile_source(probe, "call", "call.py")._program.returned() or "{}")
+    returned = json.loads(compile_source(probe, "call", "call.py")._program.returned())
+    described = returned[0] if returned else {}
     if described.get("dtype") is None or described["rank"] is not None:
         raise NotImplementedError(f"{name} outside kernels is not in warpsmith.warp: it gives no number")
     dtype = getattr(types, described["dtype"])
     result = None
     if described["components"]:
-        result = _composite(described["described"], tuple(described["components"]), dtype)
+        result = composite(described["described"], tuple(described["components"]), dtype)
     spelled = type_text(result or dtype)
     parameters.append(f"out: wp.array(dtype={spelled})")
     source = f"import warp as wp\n\n@wp.kernel\ndef call({', '.join(parameters)}):\n    out[0] = {called}\n"
     return compile_source(source, "call", "call.py"), np.dtype(dtype.numpy_type), tuple(described["components"]), result
 
 
-def _composite(described: str, shape: tuple[int, ...], dtype: Any) -> Any:
+def composite(described: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    """The type of a value with components, by what the compiler calls it."""
     if "quat" in described:
         return types.quaternion(dtype)
     if "transform" in described:

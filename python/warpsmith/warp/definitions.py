@@ -26,6 +26,8 @@ class Function:
         self.custom_grad: Callable[..., Any] | None = None
         self.custom_replay: Callable[..., Any] | None = None
         self.native_snippet: str | None = None
+        self.adj_snippet: str | None = None
+        self.replay_snippet: str | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.func(*arguments, **named)
@@ -74,12 +76,12 @@ def func_replay(forward: Function) -> Any:
     return note
 
 
-def func_native(snippet: str, *_: Any, **__: Any) -> Any:
-    """A function in C++: it can be named, and refuses to be launched."""
+def func_native(snippet: str, adj_snippet: str | None = None, replay_snippet: str | None = None) -> Any:
+    """A function in C++: it runs on a GPU, and a launch on the CPU says that it does not."""
 
     def note(f: Callable[..., Any]) -> Function:
         made = Function(f)
-        made.native_snippet = snippet
+        made.native_snippet, made.adj_snippet, made.replay_snippet = snippet, adj_snippet, replay_snippet
         return made
 
     return note

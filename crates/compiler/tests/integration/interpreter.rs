@@ -383,7 +383,7 @@ fn what_only_the_text_knows_is_refused_by_name() {
     let findings = findings.expect_err("only the text knows it");
     assert_eq!(findings[0].code, "K103");
     let message = &findings[0].message;
-    assert!(message.contains("native code"), "{message}");
+    assert!(message.contains("`func_native` (`next_one`)"), "{message}");
 }
 
 #[test]

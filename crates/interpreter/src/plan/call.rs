@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
-use super::named::Named;
+use super::named::{Named, replay_of};
 use super::object_call::goes_on;
 use super::reference::Reference;
 use super::{matrix, quaternion, scalar, transform, vector};
@@ -393,6 +393,20 @@ impl<'m> Builder<'m> {
                 Some(reference) => Ok(*reference),
                 None => self.unknown("a parameter that is passed by this reference"),
             },
+        }
+    }
+
+    /// A call when the forward pass is repeated: of what its author wrote for that, where there is such a thing.
+    pub(super) fn repeat(&mut self, frame: &mut Frame<'m>, call: &Call) -> Planned<()> {
+        let replay = match call.callee {
+            Callee::Function(index) => {
+                replay_of(self.module, &self.module.functions[index as usize])
+            }
+            _ => None,
+        };
+        match replay {
+            Some(index) => self.inline(frame, call, index),
+            None => self.call(frame, call),
         }
     }
 

@@ -18,7 +18,9 @@ fn reached(module: &Module, backward: bool) -> Vec<&Function> {
             _ => None,
         });
         let gradient = backward.then(|| gradient_of(module, function)).flatten();
-        for next in called.chain(gradient) {
+        let replay = backward.then(|| replay_of(module, function)).flatten();
+        let replay = replay.map(|index| &module.functions[index as usize]);
+        for next in called.chain(gradient).chain(replay) {
             if !functions.iter().any(|known| std::ptr::eq(*known, next)) {
                 functions.push(next);
             }
@@ -38,30 +40,44 @@ pub(super) fn gradient_of<'m>(module: &'m Module, function: &Function) -> Option
     })
 }
 
+/// The function that is called in the place of another when a forward pass is repeated.
+pub(super) fn replay_of(module: &Module, function: &Function) -> Option<u32> {
+    if !function.is_replaced_in_replay() {
+        return None;
+    }
+    let forward = module.names.get(function.native);
+    let replays = |other: &Function| {
+        let name = module.names.get(other.native);
+        other.custom().origin == Origin::Replay && name.strip_prefix("replay_") == Some(forward)
+    };
+    let at = module.functions.iter().position(replays)?;
+    u32::try_from(at).ok()
+}
+
 /// What only the text of a module knows.
-pub(super) fn text_only(module: &Module, backward: bool) -> Option<&'static str> {
+pub(super) fn text_only(module: &Module, backward: bool) -> Option<String> {
     let functions = reached(module, backward);
     let is_native =
-        |function: &&Function| matches!(function.custom().origin, Origin::Native { .. });
-    if functions.iter().any(is_native) {
-        return Some("native code, which is compiled to text only");
-    }
-    let replays = |function: &&Function| function.custom().has_replay;
-    if backward && functions.iter().any(replays) {
-        return Some("a replay of your own, which is compiled to text only");
+        |function: &&&Function| matches!(function.custom().origin, Origin::Native { .. });
+    if let Some(function) = functions.iter().find(is_native) {
+        let native = module.names.get(function.native);
+        let name = native.rsplit_once('_').map_or(native, |(name, _)| name);
+        return Some(format!(
+            "`func_native` (`{name}`), which is C++ and runs on a GPU only"
+        ));
     }
     let refers = |function: &&Function| {
         let mut parameters = function.parameters();
         parameters.any(|(_, variable)| module.types.is_reference(variable.ty))
     };
     if backward && functions.iter().any(refers) {
-        return Some("`wp.ref`, which is compiled to text only");
+        return Some("`wp.ref`, which is compiled to text only".to_owned());
     }
     let unknown = |function: &&Function| !aliases_are_known(module, function);
     functions
         .iter()
         .any(unknown)
-        .then_some("addresses and gradients by name, which are compiled to text only")
+        .then(|| "addresses and gradients by name, which are compiled to text only".to_owned())
 }
 
 /// Whether every expression that stands where a variable does is the address of a variable that is given to

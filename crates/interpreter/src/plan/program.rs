@@ -95,10 +95,7 @@ fn is_bound_directly(module: &Module, ty: TypeId) -> bool {
 /// Plans one pass of the module's kernel.
 pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
     if let Some(what) = text_only(module, backward) {
-        return Err(Unknown {
-            what: what.to_owned(),
-            line: 0,
-        });
+        return Err(Unknown { what, line: 0 });
     }
     let kernel = &module.kernel;
     let rank = match kernel.kind {

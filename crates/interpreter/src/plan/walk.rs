@@ -30,8 +30,10 @@ impl<'m> Builder<'m> {
             match *op {
                 Op::Line(line) => self.line = line,
                 Op::Call(call) => {
-                    if pass == Pass::Forward || op.is_replayed() {
+                    if pass == Pass::Forward {
                         self.call(frame, &call)?;
+                    } else if op.is_replayed() {
+                        self.repeat(frame, &call)?;
                     }
                 }
                 Op::Load { dst, src } => self.load(frame, dst, src)?,
