@@ -40,6 +40,11 @@ def add(x: wp.array[float], y: wp.array[float], z: wp.array[float]):
     z[i] = x[i] + y[i]
 
 
+@wp.kernel
+def gather(x: wp.array[float], into: wp.array[float]):
+    wp.atomic_add(into, 0, x[wp.tid()])
+
+
 def make_power(exponent):
     @wp.func
     def raised(x: float):
@@ -437,6 +442,18 @@ def test_gradients_and_replays_of_ones_own():
     weights = np.array([1.0, 10.0, 100.0])[places.numpy()]
     expected = np.where(x.numpy() > 0, 2 * x.numpy() * weights, 0.0)
     assert counter.numpy()[0] == 3 and np.array_equal(x.grad.numpy(), expected)
+
+
+def test_arrays_made_inside_a_graph_are_new_each_time():
+    x, total = wp.array([1.0, 2.0], dtype=float), wp.zeros(1, dtype=float)
+    with wp.ScopedCapture() as capture:
+        sums = wp.zeros(1, dtype=float)
+        wp.launch(gather, dim=2, inputs=[x, sums])
+        wp.launch(gather, dim=1, inputs=[sums, total])
+        filled = wp.full(2, 7.0, dtype=float)
+    for _ in range(3):
+        wp.capture_launch(capture.graph)
+    assert sums.numpy()[0] == 3.0 and total.numpy()[0] == 9.0 and filled.numpy().tolist() == [7.0, 7.0]
 
 
 def test_utilities():

@@ -153,15 +153,71 @@ def test_values_go_to_and_from_the_host():
     assert wp.utils.array_sum(x) == 6.0
 
 
-def test_a_captured_graph_is_launched_again():
+def test_a_captured_graph_is_one_cuda_graph():
     x, y = wp.ones(4, dtype=float), wp.zeros(4, dtype=float)
     with wp.ScopedCapture() as capture:
         wp.launch(saxpy, dim=4, inputs=[x, y, 1.0])
         wp.copy(x, y)
+        scratch = wp.zeros(3, dtype=wp.vec3)
+        scratch.fill_(wp.vec3(1.0, 2.0, 3.0))
     assert not y.numpy().any()
     for _ in range(3):
         wp.capture_launch(capture.graph)
-    assert y.numpy().tolist() == [4.0] * 4
+    assert y.numpy().tolist() == [4.0] * 4 and scratch.numpy().tolist() == [[1.0, 2.0, 3.0]] * 3
+    # A launch, a copy, zeros, and a column for each component.
+    assert [len(one) for one in capture.graph.cuda_graphs] == [6]
+    # What the host writes is in the next launch.
+    x.assign([1.0, 0.0, 0.0, 0.0])
+    y.zero_()
+    wp.capture_launch(capture.graph)
+    assert y.numpy().tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_graph_goes_through_the_host_where_it_must():
+    x, y = wp.ones(4, dtype=float), wp.zeros(4, dtype=float)
+    total = wp.zeros(1, dtype=float)
+    grid, points = wp.HashGrid(8, 8, 8), wp.array(np.random.default_rng(4).random((50, 3)), dtype=wp.vec3)
+    counts = wp.zeros(50, dtype=int)
+    with wp.ScopedCapture() as capture:
+        wp.launch(saxpy, dim=4, inputs=[x, y, 1.0])
+        wp.launch(saxpy, dim=4, inputs=[x, y, 1.0])
+        grid.build(points, 0.2)
+        counts.zero_()
+        wp.launch(near, dim=50, inputs=[grid.id, points, counts])
+        wp.launch(squares, dim=4, inputs=[y], outputs=[total])
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    assert y.numpy().tolist() == [4.0] * 4 and total.numpy()[0] == 4 * 4.0 + 4 * 16.0
+    assert len(capture.graph.cuda_graphs) == 2 and (counts.numpy() >= 1).all()
+
+
+def test_a_graph_has_launches_forward_and_backward():
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    total = wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.ScopedCapture() as capture:
+        with wp.Tape() as tape:
+            total.zero_()
+            wp.launch(squares, dim=3, inputs=[x], outputs=[total])
+        tape.zero()
+        tape.backward(total)
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    assert total.numpy()[0] == 14.0 and x.grad.numpy().tolist() == [2.0, 4.0, 6.0]
+    assert len(capture.graph.cuda_graphs) == 1
+
+
+def test_arrays_are_filled_on_the_gpu():
+    for dtype, value in [
+        (float, 2.5), (wp.float16, 1.5), (wp.uint8, 7), (wp.float64, -3.25), (wp.int64, 1 << 40), (bool, True),
+        (wp.vec3, wp.vec3(1.0, 2.0, 3.0)), (wp.vec3h, wp.vec3h(1.0, 2.0, 3.0)), (wp.mat22d, wp.mat22d(1, 2, 3, 4)),
+        (wp.types.vector(3, wp.uint8), wp.types.vector(3, wp.uint8)(1, 2, 3)),
+    ]:  # fmt: skip
+        on_gpu, on_cpu = wp.zeros((7, 1001), dtype=dtype), wp.zeros((7, 1001), dtype=dtype, device="cpu")
+        for one in (on_gpu, on_cpu):
+            one.fill_(value)
+        assert np.array_equal(on_gpu.numpy(), on_cpu.numpy()), dtype
+        on_gpu[3].zero_()
+        assert not on_gpu.numpy()[3].any() and np.array_equal(on_gpu.numpy()[4], on_cpu.numpy()[4])
 
 
 @wp.func_native(

@@ -1,20 +1,30 @@
 //! Memory of a GPU for `warpsmith.warp`, and what is done to it.
 //!
 //! Everything goes to the legacy default stream, which is also PyTorch's unless its user makes another:
-//! whatever two libraries queue for one array happens in the order of the calls.
+//! whatever two libraries queue for one array happens in the order of the calls. That stream cannot be
+//! recorded: what a graph is made of is queued on a stream of its own meanwhile.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use warpsmith_device::{
-    BufferPool, CudaDevice, DeviceBuffer, DeviceError, PoolStats, Stream, cuda_devices,
+    BufferPool, CudaDevice, DeviceBuffer, DeviceError, Graph, PoolStats, Stream, cuda_devices,
 };
 
 use crate::failed;
 
+thread_local! {
+    /// The stream that this thread records.
+    static RECORDED: RefCell<Option<Stream>> = const { RefCell::new(None) };
+}
+
 /// The stream that all work goes to.
 pub(crate) fn stream(device: &CudaDevice) -> Stream {
+    if let Some(stream) = RECORDED.with_borrow(Clone::clone) {
+        return stream;
+    }
     // SAFETY: null is the default stream, which lives as long as the context.
     unsafe { device.borrow_stream(std::ptr::null_mut()) }
 }
@@ -50,6 +60,46 @@ impl DeviceMemory {
     fn address(&self) -> u64 {
         self.0.pointer()
     }
+}
+
+/// Work that was recorded on a GPU and is queued by one call.
+#[pyclass(frozen)]
+pub(crate) struct CudaGraph {
+    graph: Graph,
+    device: CudaDevice,
+}
+
+#[pymethods]
+impl CudaGraph {
+    /// Queues the work. Whoever recorded it keeps the memory that it uses.
+    fn launch(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.graph.launch(&stream(&self.device)))
+            .map_err(failed)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.graph.len().map_err(failed)
+    }
+}
+
+/// Records what `work` queues on a GPU, without running it.
+#[pyfunction]
+pub(crate) fn cuda_capture(
+    py: Python<'_>,
+    gpu: usize,
+    work: &Bound<'_, PyAny>,
+) -> PyResult<CudaGraph> {
+    let device = py.detach(|| CudaDevice::open(gpu)).map_err(failed)?;
+    let mut worked = Ok(());
+    let graph = device.new_stream().map_err(failed)?.capture(|stream| {
+        RECORDED.set(Some(stream.clone()));
+        worked = work.call0().map(drop);
+        RECORDED.set(None);
+        Ok(())
+    });
+    worked?;
+    let graph = graph.map_err(failed)?;
+    Ok(CudaGraph { graph, device })
 }
 
 /// A GPU: its name, architecture, multiprocessors, bytes of memory, identity and place on the bus.
@@ -173,6 +223,24 @@ pub(crate) fn cuda_clear(py: Python<'_>, gpu: usize, at: u64, bytes: usize) -> P
         // SAFETY: as for `cuda_upload`.
         let mut memory = unsafe { device.borrow_memory::<u8>(at, bytes)? };
         memory.fill_bytes(&stream(&device), 0)
+    })
+    .map_err(failed)
+}
+
+/// Queues setting memory to a pattern, over and over.
+#[pyfunction]
+pub(crate) fn cuda_fill(
+    py: Python<'_>,
+    gpu: usize,
+    at: u64,
+    bytes: usize,
+    pattern: Vec<u8>,
+) -> PyResult<()> {
+    py.detach(|| {
+        let device = CudaDevice::open(gpu)?;
+        // SAFETY: as for `cuda_upload`.
+        let mut memory = unsafe { device.borrow_memory::<u8>(at, bytes)? };
+        memory.fill_pattern(&stream(&device), &pattern)
     })
     .map_err(failed)
 }

@@ -21,7 +21,7 @@ use warpsmith_execution::{
 use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Objects, Plan};
 
 use crate::objects::HostObject;
-use crate::{failed, json};
+use crate::{device_memory, failed, json};
 
 #[derive(Serialize)]
 struct Texts {
@@ -478,6 +478,22 @@ impl Program {
         json(&returns.iter().map(described).collect::<Vec<_>>())
     }
 
+    /// Compiles the kernel for a GPU and loads it, where that was not done yet.
+    fn load(
+        &self,
+        py: Python<'_>,
+        gpu: usize,
+        adjoint: bool,
+        block: Option<u32>,
+        fused: bool,
+    ) -> PyResult<()> {
+        py.detach(|| {
+            let device = CudaDevice::open(gpu).map_err(failed)?;
+            self.on(&device, gpu, build_for(adjoint, block, fused))?;
+            Ok(())
+        })
+    }
+
     /// Queues the kernel, or its adjoint where `adjoint` is set, on a stream; `stream` is the driver's
     /// handle. Blocks have `block` threads, or as many as the kernel's decorator says; with `fused` a product
     /// and a sum may be rounded once.
@@ -508,10 +524,14 @@ impl Program {
         py.detach(|| {
             let device = CudaDevice::open(gpu).map_err(failed)?;
             let kernel = self.on(&device, gpu, build_for(adjoint, block, fused))?;
-            // SAFETY: the handle is the current stream of the library that owns the arrays, which
-            // lives as long as the library; null is the default stream.
-            let stream =
-                unsafe { device.borrow_stream(std::ptr::with_exposed_provenance_mut(stream)) };
+            let stream = match stream {
+                0 => device_memory::stream(&device),
+                // SAFETY: the handle is the current stream of the library that owns the arrays, which
+                // lives as long as the library.
+                handle => unsafe {
+                    device.borrow_stream(std::ptr::with_exposed_provenance_mut(handle))
+                },
+            };
             // SAFETY: addresses and shapes are those that the arrays themselves gave, their element
             // types were compared with the parameters' by the caller, and stream order keeps them
             // alive until the launch is over. That the kernel stays inside is what its author

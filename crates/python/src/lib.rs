@@ -73,6 +73,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device_memory::cuda_download, module)?)?;
     module.add_function(wrap_pyfunction!(device_memory::cuda_copy, module)?)?;
     module.add_function(wrap_pyfunction!(device_memory::cuda_clear, module)?)?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_fill, module)?)?;
+    module.add_class::<device_memory::CudaGraph>()?;
+    module.add_function(wrap_pyfunction!(device_memory::cuda_capture, module)?)?;
     module.add_function(wrap_pyfunction!(music::render_music, module)?)?;
     module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;
     module.add_function(wrap_pyfunction!(data_set::corpus_generate, module)?)?;

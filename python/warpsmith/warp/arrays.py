@@ -99,6 +99,9 @@ class array:
             self.grad = grad
         elif requires_grad:
             self.requires_grad = True
+        if data is None and graphs.is_noting():
+            # The graph uses the array again and again, and each time it is new.
+            self.zero_()
 
     def _bind(self, memory: Any, dtype: Any, storage: Storage | None = None) -> None:
         self.dtype: Any = dtype if isinstance(dtype, Struct) or types.is_composite(dtype) else types.scalar_type(dtype)
@@ -244,7 +247,13 @@ class array:
         return flat.tolist()
 
     def zero_(self) -> None:
-        graphs.do(self._clear)
+        graphs.do(self._clear, *self._on_gpu())
+
+    def _on_gpu(self) -> tuple[int | None, tuple[Any, ...]]:
+        """The GPU that sets all of the array by itself, and its memory there; of other arrays the host does it."""
+        if self._storage is None or not self.is_contiguous:
+            return None, ()
+        return self._storage.gpu, (self._storage,)
 
     def _clear(self) -> None:
         if self._storage is not None and self.is_contiguous:
@@ -260,11 +269,20 @@ class array:
         if shape and shape != numpy_type(self.dtype)[1]:
             plain = np.asarray(plain).reshape(numpy_type(self.dtype)[1])
 
-        def fill() -> None:
-            with self._writing(whole=True) as memory:
-                memory[...] = plain
+        gpu, storages = self._on_gpu()
+        inner = self._host.shape[self.ndim :]
+        element = np.empty(inner, self._host.dtype)
+        element[...] = plain
+        pattern = element.tobytes()
 
-        graphs.do(fill)
+        def fill() -> None:
+            if gpu is not None and self._storage is not None:
+                self._storage.fill(self._host, pattern)
+                return
+            with self._writing(whole=True) as memory:
+                memory[...] = element
+
+        graphs.do(fill, gpu, storages)
 
     def assign(self, source: Any) -> array:
         """Copies an array, or data for one, into this one."""
@@ -528,7 +546,9 @@ def copy(dest: array, src: array, dest_offset: int = 0, src_offset: int = 0, cou
         to, of = _part(dest, 0, src.size), src.flatten()
     if to._host.dtype != of._host.dtype or to._host.shape != of._host.shape:
         raise RuntimeError("copy takes arrays of one type")
-    graphs.do(lambda: _move(to, of))
+    gpu, storages = to._on_gpu()
+    same = gpu is not None and of._on_gpu()[0] == gpu
+    graphs.do(lambda: _move(to, of), gpu if same else None, (*storages, of._storage) if same else ())
     if dest.grad is not None and src.grad is not None:
         copy(dest.grad, src.grad, dest_offset, src_offset, count)
     from .tape import record_copy

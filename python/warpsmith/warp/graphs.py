@@ -6,27 +6,101 @@ The CPU and a GPU's default stream do everything in order, so streams and events
 from __future__ import annotations
 
 import time
-from typing import Any, Callable
+from itertools import groupby
+from typing import Any, Callable, NamedTuple
 
+from .. import _native
 from .devices import Device, ScopedDevice, get_device, synchronize_device
 
 
+class Step(NamedTuple):
+    """Something to do."""
+
+    do: Callable[[], None]
+    #: The GPU that all of it is queued on; None where the host has a part in it.
+    gpu: int | None = None
+    #: The GPU's memory that it uses.
+    storages: tuple[Any, ...] = ()
+    #: What must have been done before the step is recorded, such as loading a kernel.
+    prepare: Callable[[], None] | None = None
+
+
 class Graph:
-    """Launches and copies in the order in which they were noted down."""
+    """Launches and copies in the order in which they were noted down.
+
+    What goes to a GPU without the host between is one CUDA graph, made when the graph is launched first.
+    """
 
     def __init__(self) -> None:
-        self.steps: list[Callable[[], None]] = []
+        self.steps: list[Step] = []
+        self._parts: list[Part] | None = None
+
+    def launch(self) -> None:
+        if self._parts is None:
+            self._parts = [Part(gpu, list(steps)) for gpu, steps in groupby(self.steps, lambda step: step.gpu)]
+        for part in self._parts:
+            part.launch()
+
+    @property
+    def cuda_graphs(self) -> list[Any]:
+        """The CUDA graphs that it was made into; `len` of one says how many nodes it has."""
+        return [part.recorded for part in self._parts or () if part.recorded is not None]
+
+
+class Part:
+    """Steps that follow each other on one GPU, or on the host."""
+
+    def __init__(self, gpu: int | None, steps: list[Step]):
+        self._gpu, self._steps = gpu, steps
+        self._storages = list({id(one): one for step in steps for one in step.storages}.values())
+        self.recorded: Any = None
+        self._tried = gpu is None or len(steps) < 2
+
+    def launch(self) -> None:
+        for storage in self._storages:
+            storage.flush()
+        if not self._tried:
+            self._tried = True
+            self._record()
+        if self.recorded is None:
+            for step in self._steps:
+                step.do()
+            return
+        self.recorded.launch()
+        for storage in self._storages:
+            storage.changed()
+
+    def _record(self) -> None:
+        for step in self._steps:
+            if step.prepare is not None:
+                step.prepare()
+
+        def queue() -> None:
+            for step in self._steps:
+                step.do()
+
+        self.recorded = _native.cuda_capture(self._gpu, queue)
 
 
 _noting: list[Graph] = []
 
 
-def do(step: Callable[[], None]) -> None:
+def do(
+    step: Callable[[], None],
+    gpu: int | None = None,
+    storages: tuple[Any, ...] = (),
+    prepare: Callable[[], None] | None = None,
+) -> None:
     """Does a step now, or notes it down while a graph is captured."""
     if _noting:
-        _noting[-1].steps.append(step)
+        _noting[-1].steps.append(Step(step, gpu, storages, prepare))
     else:
         step()
+
+
+def is_noting() -> bool:
+    """Whether a graph is captured now."""
+    return bool(_noting)
 
 
 def capture_begin(*_: Any, **__: Any) -> None:
@@ -40,8 +114,10 @@ def capture_end(*_: Any, **__: Any) -> Graph:
 
 
 def capture_launch(graph: Graph, stream: Any = None) -> None:
-    for step in graph.steps:
-        do(step)
+    if _noting:
+        _noting[-1].steps += graph.steps
+    else:
+        graph.launch()
 
 
 class ScopedCapture:

@@ -128,7 +128,11 @@ def run(
     for (name, kind), argument, gradient in zip(kernel.parameters.items(), arguments, gradients):
         packed.add(f"kernel '{kernel.key}', argument '{name}'", kind, argument, gradient)
     compiled = kernel.compiled_for(packed.arguments, adjoint)
-    graphs.do(lambda: packed.run(compiled, grid, adjoint))
+    if not graphs.is_noting():
+        packed.run(compiled, grid, adjoint)
+        return
+    gpu, storages, prepare = packed.on_gpu(compiled, adjoint)
+    graphs.do(lambda: packed.run(compiled, grid, adjoint), gpu, storages, prepare)
 
 
 class Packed:
@@ -156,6 +160,10 @@ class Packed:
                 f"give launch the device, or copy the array with to('cpu')"
             )
         return argument
+
+    def on_gpu(self, compiled: Any, adjoint: bool) -> tuple[int | None, tuple[Any, ...], Any]:
+        """The GPU of the launch, the memory that it uses there, and what loads the kernel; on the CPU nothing."""
+        return None, (), None
 
     def run(self, compiled: Any, grid: list[int], adjoint: bool) -> None:
         given = [make() for make in self._makers]
@@ -239,6 +247,11 @@ class PackedForGpu(Packed):
                 f"make the array there, or copy it with to({str(self._target.device)!r})"
             )
         return argument
+
+    def on_gpu(self, compiled: Any, adjoint: bool) -> tuple[int | None, tuple[Any, ...], Any]:
+        gpu, block = self._target.device.ordinal, self._target.block_dim
+        storages = tuple(one for one in self._storages if one is not None)
+        return gpu, storages, lambda: compiled._program.load(gpu, adjoint, block, self._fused)
 
     def run(self, compiled: Any, grid: list[int], adjoint: bool) -> None:
         gpu = self._target.device.ordinal

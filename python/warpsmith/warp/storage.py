@@ -36,11 +36,15 @@ class Storage:
         """The device's address of what `view` shows of the mirror, whatever the host has done."""
         return self._address + self._at(view)
 
-    def address(self, view: Any) -> int:
-        """The address for work on the device, which has the host's values first."""
+    def flush(self) -> None:
+        """Brings what the host wrote to the device."""
         if self._ahead:
             _native.cuda_upload(self.gpu, self._address, self.mirror.ctypes.data, self.size)
             self._ahead = False
+
+    def address(self, view: Any) -> int:
+        """The address for work on the device, which has the host's values first."""
+        self.flush()
         return self.pointer(view)
 
     def changed(self) -> None:
@@ -67,6 +71,12 @@ class Storage:
         """Sets the bytes of a contiguous view to zero."""
         if view.nbytes:
             _native.cuda_clear(self.gpu, self.address(view), view.nbytes)
+            self.changed()
+
+    def fill(self, view: Any, element: bytes) -> None:
+        """Sets the elements of a contiguous view to the bytes of one."""
+        if view.nbytes:
+            _native.cuda_fill(self.gpu, self.address(view), view.nbytes, element)
             self.changed()
 
     def take(self, view: Any, values: Any) -> None:

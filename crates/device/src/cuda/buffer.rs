@@ -265,6 +265,61 @@ impl<T: DeviceElement> DeviceBuffer<T> {
         Ok(())
     }
 
+    /// Queues setting every `pattern.len()` bytes to `pattern`, of which the buffer holds whole ones.
+    pub fn fill_pattern(&mut self, stream: &Stream, pattern: &[u8]) -> Result<(), DeviceError> {
+        if self.length == 0 {
+            return Ok(());
+        }
+        let (bytes, size) = (self.bytes(), pattern.len());
+        if size == 0 || !bytes.is_multiple_of(size) {
+            return Err(DeviceError::BadSize {
+                attempted: "fill a buffer",
+                problem: format!("{bytes} bytes are not made of patterns of {size}"),
+            });
+        }
+        let context = &self.memory.context;
+        context.bind()?;
+        let pointer = self.memory.pointer;
+        let aligned =
+            |width: usize| size.is_multiple_of(width) && pointer.is_multiple_of(width as u64);
+        let width = [4, 2, 1].into_iter().find(|width| aligned(*width));
+        let width = width.unwrap_or(1);
+        let words = || pattern.chunks_exact(width);
+        // Words that are all the same are one row; else each word of the pattern is a column.
+        let uniform = words().all(|word| word == &pattern[..width]);
+        let (columns, across, down) = match uniform {
+            true => (1, bytes / width, 1),
+            false => (size / width, 1, bytes / size),
+        };
+        let pitch = if uniform { bytes } else { size };
+        for (at, word) in words().enumerate().take(columns) {
+            let to = pointer + (at * width) as u64;
+            let handle = stream.handle();
+            // SAFETY: `down` rows of `across` words, `pitch` bytes apart, lie in the allocation, and so they
+            // do from the `at`-th word of the first row on.
+            let status = unsafe {
+                match *word {
+                    [a, b, c, d] => {
+                        let word = u32::from_le_bytes([a, b, c, d]);
+                        (context.driver.memset_d2d32_async)(to, pitch, word, across, down, handle)
+                    }
+                    [a, b] => {
+                        let word = u16::from_le_bytes([a, b]);
+                        (context.driver.memset_d2d16_async)(to, pitch, word, across, down, handle)
+                    }
+                    _ => {
+                        (context.driver.memset_d2d8_async)(to, pitch, word[0], across, down, handle)
+                    }
+                }
+            };
+            context.check(status, "fill a buffer")?;
+        }
+        if stream.is_recording() {
+            stream.keep(self.memory());
+        }
+        Ok(())
+    }
+
     fn check_length(&self, attempted: &'static str, length: usize) -> Result<(), DeviceError> {
         if length == self.length {
             return Ok(());

@@ -111,6 +111,9 @@ driver_functions! {
     memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2" (*mut c_void, DevicePointer, usize, StreamHandle);
     memcpy_dtod_async = "cuMemcpyDtoDAsync_v2" (DevicePointer, DevicePointer, usize, StreamHandle);
     memset_d8_async = "cuMemsetD8Async" (DevicePointer, u8, usize, StreamHandle);
+    memset_d2d8_async = "cuMemsetD2D8Async" (DevicePointer, usize, u8, usize, usize, StreamHandle);
+    memset_d2d16_async = "cuMemsetD2D16Async" (DevicePointer, usize, u16, usize, usize, StreamHandle);
+    memset_d2d32_async = "cuMemsetD2D32Async" (DevicePointer, usize, u32, usize, usize, StreamHandle);
     stream_create = "cuStreamCreate" (*mut StreamHandle, c_uint);
     stream_destroy = "cuStreamDestroy_v2" (StreamHandle);
     stream_synchronize = "cuStreamSynchronize" (StreamHandle);
