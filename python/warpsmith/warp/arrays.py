@@ -108,6 +108,8 @@ class array:
         #: The host's memory, or what the host's copy of a GPU's memory shows of it.
         self._host = memory
         self._storage = storage
+        #: What launches need of it, once one needed it.
+        self._known: tuple[Any, ...] | None = None
         inner = len(numpy_type(self.dtype)[1])
         self.shape: tuple[int, ...] = memory.shape[: memory.ndim - inner]
         self.ndim = len(self.shape)
@@ -135,6 +137,19 @@ class array:
         if self._grad is not None:
             made._grad, made._requires_grad = grad(self._grad), self._requires_grad
         return made
+
+    def _place(self) -> tuple[int, list[int], list[int]]:
+        """Where a GPU finds it: the address, the shape and the strides."""
+        if self._known is None:
+            at = 0 if self._storage is None else self._storage.pointer(self._host)
+            self._known = at, list(self.shape), list(self.strides)
+        return self._known  # type: ignore[return-value]
+
+    def _span(self) -> tuple[int, int, list[int]]:
+        """Where contiguous memory of the host is: the address, the bytes and the shape."""
+        if self._known is None:
+            self._known = self._host.ctypes.data, self._host.nbytes, list(self.shape)
+        return self._known  # type: ignore[return-value]
 
     # What it is.
 

@@ -146,6 +146,11 @@ class Kernel:
                 self._parameters = dict(zip(names, self._overload))
         return self._parameters
 
+    @property
+    def ready(self) -> Compiled | None:
+        """The compiled kernel, where it is not generic and was compiled before."""
+        return None if self._overload is not None else self._compiled.get((False,))
+
     def compiled_for(self, arguments: list[Any], adjoint: bool) -> Compiled:
         """The compiled kernel; a generic one for the types of these arguments."""
         kinds: list[Any] | None = None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 
 from ..kernels import KernelRefused
-from . import graphs, tape, types
+from . import direct, graphs, tape, types
 from .array_type import ArrayType
 from .arrays import array, numpy_type
 from .definitions import Kernel, _is_generic
@@ -47,7 +47,7 @@ def launch(
     where = get_device(stream.device if device is None and stream is not None else device)
     if not isinstance(kernel, Kernel):
         raise RuntimeError("Error launching kernel, can only launch functions decorated with @wp.kernel.")
-    grid = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
+    grid = [dim] if type(dim) is int else _grid(dim)
     arguments = [*inputs, *outputs]
     if len(arguments) != len(kernel.parameters):
         raise RuntimeError(
@@ -64,9 +64,13 @@ def launch(
     return None
 
 
+def _grid(dim: Any) -> list[int]:
+    return [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
+
+
 def launch_tiled(kernel: Kernel, dim: Any, *arguments: Any, **options: Any) -> Any:
     """As `launch`, with one block of `block_dim` threads for each element of `dim`; on the CPU a block is one thread."""
-    grid = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
+    grid = _grid(dim)
     if len(grid) > 3:
         raise RuntimeError("launch_tiled takes grids of up to 3 dimensions")
     if "block_dim" not in options:
@@ -100,7 +104,7 @@ class Launch:
         self.target = target
 
     def set_dim(self, dim: Any) -> None:
-        self.dim = [int(dim)] if isinstance(dim, numbers.Integral) else [int(size) for size in dim]
+        self.dim = _grid(dim)
 
     def set_param_at_index(self, index: int, value: Any, adjoint: bool = False) -> None:
         (self.gradients if adjoint else self.params)[index] = value
@@ -121,8 +125,17 @@ def run(
     """Packs the arguments as they are now, and runs the kernel now or with the graph that is captured."""
     if adjoint and not kernel.enable_backward:
         raise RuntimeError(f"the kernel {kernel.key} has no gradient: enable_backward is False")
-    if any(size == 0 for size in grid):
+    if 0 in grid:
         return
+    if not adjoint and not gradients and not graphs.is_noting():
+        if target.device.is_cuda:
+            if direct.run_on_gpu(kernel, grid, arguments, target.device, target.block_dim):
+                return
+        else:
+            ran = direct.run_on_cpu(kernel, grid, arguments)
+            if ran is not None:
+                _report(*ran)
+                return
     packed = PackedForGpu(target, kernel.fuse_fp) if target.device.is_cuda else Packed()
     gradients = [*gradients, *[None] * (len(arguments) - len(gradients))]
     for (name, kind), argument, gradient in zip(kernel.parameters.items(), arguments, gradients):
@@ -133,6 +146,15 @@ def run(
         return
     gpu, storages, prepare = packed.on_gpu(compiled, adjoint)
     graphs.do(lambda: packed.run(compiled, grid, adjoint), gpu, storages, prepare)
+
+
+def _report(printed: list[str], found: str | None) -> None:
+    """Prints what a kernel printed, and raises what was found."""
+    for line in printed:
+        print(line, end="")
+    if found is not None:
+        report = json.loads(found)
+        raise KernelRefused(report["text"], report["findings"])
 
 
 class Packed:
@@ -169,11 +191,7 @@ class Packed:
         given = [make() for make in self._makers]
         printed, found = compiled._program.execute(grid, given, adjoint, live_objects())
         copies, self._copies = self._copies, []
-        for line in printed:
-            print(line, end="")
-        if found is not None:
-            report = json.loads(found)
-            raise KernelRefused(report["text"], report["findings"])
+        _report(printed, found)
         for memory, copy in copies:
             if memory.flags.writeable:
                 memory[...] = copy
