@@ -37,6 +37,12 @@ template <class Shape> WP_INLINE int tile_number_of(const tile_place& place) {
 namespace wp {
 template <class S, class Stride> struct tile_layout_strided_t {
     using Shape = S;
+    // Whether an axis repeats, so that threads share elements.
+    static WP_INLINE constexpr bool repeats() {
+        for (int axis = 0; axis < Shape::rank; ++axis)
+            if (Stride::dim(axis) == 0 && Shape::dim(axis) > 1) return true;
+        return false;
+    }
     static WP_INLINE int offset(const tile_place& place) {
         int at = 0;
         for (int axis = 0; axis < Shape::rank; ++axis) at += place.at[axis] * Stride::dim(axis);
@@ -67,6 +73,7 @@ template <class T, class L> struct tile_register_t {
     WP_INLINE T& own(int i) { return data[i / WP_TILE_BLOCK_DIM]; }
     WP_INLINE const T& own(int i) const { return data[i / WP_TILE_BLOCK_DIM]; }
     WP_INLINE T& own_grad(int i) { return data[i / WP_TILE_BLOCK_DIM]; }
+    WP_INLINE void add_own(int i, const T& share) { own_grad(i) += share; }
     WP_INLINE void grad_zero() {
         for (int n = 0; n < count; ++n) data[n] = T{};
     }
@@ -132,6 +139,10 @@ template <class T, class L, bool Owner> struct tile_shared_t {
     WP_INLINE T& own(int i) { return data[L::offset(i)]; }
     WP_INLINE const T& own(int i) const { return data[L::offset(i)]; }
     WP_INLINE T& own_grad(int i) { return grad[L::offset(i)]; }
+    WP_INLINE void add_own(int i, const T& share) {
+        if constexpr (L::repeats()) add_grad(&own_grad(i), share);
+        else own_grad(i) += share;
+    }
     WP_INLINE T& at(int i, int j) const { return data[L::offset(tile_place{{i, j}})]; }
     WP_INLINE void grad_zero() {
         if (grad == nullptr) return;
@@ -199,6 +210,57 @@ template <class T, class Shape, class F> WP_INLINE tile_register_t<T, tile_layou
     return out;
 }
 }
+//@ adj_assign | tile_shared_t
+namespace wp {
+// Every thread assigned the same value: each takes the gradient, before it is gone.
+template <class T, class L, bool Owner> WP_INLINE void tile_assigned_grad(tile_shared_t<T, L, Owner>& adj, const tile_place& place, T& adj_value) {
+    if (adj.grad == nullptr) return;
+    T& g = adj.grad[L::offset(place)];
+    tile_arena::wait();
+    adj_value += g;
+    tile_arena::wait();
+    if (tile_arena::thread() == 0) g = T{};
+    tile_arena::wait();
+}
+template <class T, class L, bool Owner>
+WP_INLINE void adj_assign(const tile_shared_t<T, L, Owner>&, int x, const T&, tile_shared_t<T, L, Owner>& adj, int, T& adj_value) {
+    tile_assigned_grad(adj, {{x}}, adj_value);
+}
+template <class T, class L, bool Owner>
+WP_INLINE void adj_assign(const tile_shared_t<T, L, Owner>&, int x, int y, const T&, tile_shared_t<T, L, Owner>& adj, int, int, T& adj_value) {
+    tile_assigned_grad(adj, {{x, y}}, adj_value);
+}
+}
+//@ adj_assign | tile_register_t
+namespace wp {
+// What is overwritten has no part in what comes after.
+template <class A, class B> WP_INLINE void tile_moved_grad(A& adj_to, B& adj_from) {
+    using T = typename A::Type;
+    const auto given = tile_values<T, typename A::Shape>([&](int i) { return adj_to.own_grad(i); });
+    adj_to.grad_zero();
+    tile_each<A::Shape::size>([&](int i) { adj_from.add_own(i, given.own(i)); });
+    tile_arena::wait();
+}
+template <class T, class L> WP_INLINE void adj_assign(const tile_register_t<T, L>&, const tile_register_t<T, L>&, tile_register_t<T, L>& adj_to, tile_register_t<T, L>& adj_from) {
+    tile_moved_grad(adj_to, adj_from);
+}
+}
+//@ adj_assign | tile_register_t tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner, class R>
+WP_INLINE void adj_assign(const tile_shared_t<T, L, Owner>&, const tile_register_t<T, R>&, tile_shared_t<T, L, Owner>& adj_to, tile_register_t<T, R>& adj_from) {
+    if (adj_to.grad != nullptr) tile_moved_grad(adj_to, adj_from);
+}
+template <class T, class L, bool Owner, class R>
+WP_INLINE void adj_assign(const tile_register_t<T, R>&, const tile_shared_t<T, L, Owner>&, tile_register_t<T, R>& adj_to, tile_shared_t<T, L, Owner>& adj_from) {
+    if (adj_from.grad != nullptr) tile_moved_grad(adj_to, adj_from);
+}
+template <class T, class L, class M, bool Owner, bool Other>
+WP_INLINE void adj_assign(const tile_shared_t<T, L, Owner>&, const tile_shared_t<T, M, Other>&, tile_shared_t<T, L, Owner>& adj_to, tile_shared_t<T, M, Other>& adj_from) {
+    // The same memory under two names has the same gradients.
+    if (adj_to.grad != nullptr && adj_to.grad != adj_from.grad) tile_moved_grad(adj_to, adj_from);
+}
+}
 //@ tile_zeros
 namespace wp {
 template <class T, int... N> WP_INLINE auto tile_zeros() {
@@ -230,7 +292,7 @@ template <class... A> WP_INLINE void adj_tile_ones(A&&...) {}
 template <class... A> WP_INLINE void adj_tile_full(A&&...) {}
 template <class... A> WP_INLINE void adj_tile_arange(A&&...) {}
 }
-//@ tile_window
+//@ tile_window tile_array_grad
 namespace wp {
 // Where a tile lies in an array: the array's element for each of the tile's, if there is one.
 template <class Shape> struct tile_window {
@@ -364,7 +426,7 @@ template <class T, class Tile> WP_INLINE void tile_added_grad(const array_t<T>& 
     tile_each<Tile::Shape::size>([&](int i) {
         int64 offset;
         if (!window.find(a, i, offset)) return;
-        if (T* g = tile_array_grad(a, adj_a, offset)) adj_tile.own_grad(i) += *g;
+        if (T* g = tile_array_grad(a, adj_a, offset)) adj_tile.add_own(i, *g);
     });
     tile_arena::wait();
 }
@@ -377,17 +439,136 @@ WP_INLINE void adj_tile_atomic_add(const array_t<T>& a, int x, int y, const Tile
     tile_added_grad(a, adj_a, {{x, y}}, adj_tile);
 }
 }
+//@ tile_indexed_window tile_load_indexed tile_store_indexed tile_atomic_add_indexed
+namespace wp {
+// Where a tile lies in an array along whose axis another tile says the places; a place outside is left out.
+template <class Shape, class Staged> struct tile_indexed_window {
+    tile_place first;
+    int axis;
+    Staged& index;
+    template <class A> WP_INLINE bool find(const A& a, int i, int64& offset) const {
+        const tile_place place = tile_place_of<Shape>(i);
+        offset = 0;
+        for (int n = 0; n < Shape::rank; ++n) {
+            const int at = first.at[n] + (n == axis ? int(index[place.at[n]]) : place.at[n]);
+            if (at < 0 || at >= a.shape.dims[n]) return false;
+            offset += int64(at) * a.strides[n];
+        }
+        return true;
+    }
+};
+// Calls `f` with each of the thread's elements and the offset of the array's.
+template <class Shape, class T, class Index, class F>
+WP_INLINE void tile_each_indexed(const array_t<T>& a, const Index& indices, int axis, tile_place first, F f) {
+    auto index = tile_stage(indices);
+    const tile_indexed_window<Shape, decltype(index)> window = {first, axis, index};
+    tile_each<Shape::size>([&](int i) {
+        int64 offset;
+        if (window.find(a, i, offset)) f(i, offset);
+    });
+}
+}
+//@ tile_load_indexed
+namespace wp {
+template <int... N, class T, class Index, class... I> WP_INLINE auto tile_load_indexed(const array_t<T>& a, const Index& indices, int axis, I... first) {
+    using Shape = tile_shape_t<N...>;
+    tile_register_t<T, tile_layout_register_t<Shape>> out;
+    tile_each_indexed<Shape>(a, indices, axis, {{int(first)...}}, [&](int i, int64 offset) { out.own(i) = *offset_by(a.data, offset); });
+    return out;
+}
+}
 //@ tile_store_indexed
 namespace wp {
-template <class T, class Index, class Tile>
-WP_INLINE void tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const Tile& tile) {
-    auto index = tile_stage(indices);
+template <class T, class Index, class Tile> WP_INLINE void tile_store_indexed_at(const array_t<T>& a, const Index& indices, int axis, tile_place first, const Tile& tile) {
     tile_settle(tile);
-    tile_each<Tile::Shape::size>([&](int i) {
-        const int at = x + index[i];
-        if (at >= 0 && at < a.shape.dims[0]) *offset_by(a.data, int64(at) * a.strides[0]) = tile.own(i);
+    tile_each_indexed<typename Tile::Shape>(a, indices, axis, first, [&](int i, int64 offset) { *offset_by(a.data, offset) = tile.own(i); });
+    tile_arena::wait();
+}
+template <class T, class Index, class Tile> WP_INLINE void tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const Tile& tile) {
+    tile_store_indexed_at(a, indices, axis, {{x}}, tile);
+}
+template <class T, class Index, class Tile> WP_INLINE void tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, const Tile& tile) {
+    tile_store_indexed_at(a, indices, axis, {{x, y}}, tile);
+}
+template <class T, class Index, class Tile>
+WP_INLINE void tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, int z, const Tile& tile) {
+    tile_store_indexed_at(a, indices, axis, {{x, y, z}}, tile);
+}
+}
+//@ tile_atomic_add_indexed
+namespace wp {
+template <class T, class Index, class Tile> WP_INLINE auto tile_atomic_add_indexed_at(const array_t<T>& a, const Index& indices, int axis, tile_place first, const Tile& tile) {
+    tile_register_t<T, tile_layout_register_t<typename Tile::Shape>> before;
+    tile_settle(tile);
+    tile_each_indexed<typename Tile::Shape>(a, indices, axis, first, [&](int i, int64 offset) { before.own(i) = atomic_add(offset_by(a.data, offset), tile.own(i)); });
+    tile_arena::wait();
+    return before;
+}
+template <class T, class Index, class Tile> WP_INLINE auto tile_atomic_add_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const Tile& tile) {
+    return tile_atomic_add_indexed_at(a, indices, axis, {{x}}, tile);
+}
+template <class T, class Index, class Tile> WP_INLINE auto tile_atomic_add_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, const Tile& tile) {
+    return tile_atomic_add_indexed_at(a, indices, axis, {{x, y}}, tile);
+}
+template <class T, class Index, class Tile>
+WP_INLINE auto tile_atomic_add_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, int z, const Tile& tile) {
+    return tile_atomic_add_indexed_at(a, indices, axis, {{x, y, z}}, tile);
+}
+}
+//@ adj_tile_load_indexed
+namespace wp {
+template <class T, class Index, class Tile>
+WP_INLINE void tile_load_indexed_grad(const array_t<T>& a, const Index& indices, int axis, tile_place first, const array_t<T>& adj_a, Tile& adj_tile) {
+    tile_settle(adj_tile);
+    tile_each_indexed<typename Tile::Shape>(a, indices, axis, first, [&](int i, int64 offset) {
+        if (T* g = tile_array_grad(a, adj_a, offset)) add_grad(g, adj_tile.own_grad(i));
+    });
+}
+template <class T, class Index, class AdjIndex, class Tile>
+WP_INLINE void adj_tile_load_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const array_t<T>& adj_a, const AdjIndex&, int, int, Tile& adj_tile) {
+    tile_load_indexed_grad(a, indices, axis, {{x}}, adj_a, adj_tile);
+}
+template <class T, class Index, class AdjIndex, class Tile>
+WP_INLINE void adj_tile_load_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, const array_t<T>& adj_a, const AdjIndex&, int, int, int, Tile& adj_tile) {
+    tile_load_indexed_grad(a, indices, axis, {{x, y}}, adj_a, adj_tile);
+}
+}
+//@ adj_tile_store_indexed
+namespace wp {
+template <class T, class Index, class Tile>
+WP_INLINE void tile_store_indexed_grad(const array_t<T>& a, const Index& indices, int axis, tile_place first, const array_t<T>& adj_a, Tile& adj_tile) {
+    tile_settle(adj_tile);
+    tile_each_indexed<typename Tile::Shape>(a, indices, axis, first, [&](int i, int64 offset) {
+        take_stored_grad(adj_a, tile_array_grad(a, adj_a, offset), adj_tile.own_grad(i));
     });
     tile_arena::wait();
+}
+template <class T, class Index, class AdjIndex, class Tile>
+WP_INLINE void adj_tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const Tile&, const array_t<T>& adj_a, const AdjIndex&, int, int, Tile& adj_tile) {
+    tile_store_indexed_grad(a, indices, axis, {{x}}, adj_a, adj_tile);
+}
+template <class T, class Index, class AdjIndex, class Tile>
+WP_INLINE void adj_tile_store_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, const Tile&, const array_t<T>& adj_a, const AdjIndex&, int, int, int, Tile& adj_tile) {
+    tile_store_indexed_grad(a, indices, axis, {{x, y}}, adj_a, adj_tile);
+}
+}
+//@ adj_tile_atomic_add_indexed
+namespace wp {
+template <class T, class Index, class Tile>
+WP_INLINE void tile_added_indexed_grad(const array_t<T>& a, const Index& indices, int axis, tile_place first, const array_t<T>& adj_a, Tile& adj_tile) {
+    tile_settle(adj_tile);
+    tile_each_indexed<typename Tile::Shape>(a, indices, axis, first, [&](int i, int64 offset) {
+        if (T* g = tile_array_grad(a, adj_a, offset)) adj_tile.add_own(i, *g);
+    });
+    tile_arena::wait();
+}
+template <class T, class Index, class AdjIndex, class Tile, class R>
+WP_INLINE void adj_tile_atomic_add_indexed(const array_t<T>& a, const Index& indices, int axis, int x, const Tile&, const array_t<T>& adj_a, const AdjIndex&, int, int, Tile& adj_tile, const R&) {
+    tile_added_indexed_grad(a, indices, axis, {{x}}, adj_a, adj_tile);
+}
+template <class T, class Index, class AdjIndex, class Tile, class R>
+WP_INLINE void adj_tile_atomic_add_indexed(const array_t<T>& a, const Index& indices, int axis, int x, int y, const Tile&, const array_t<T>& adj_a, const AdjIndex&, int, int, int, Tile& adj_tile, const R&) {
+    tile_added_indexed_grad(a, indices, axis, {{x, y}}, adj_a, adj_tile);
 }
 }
 //@ tile_extract

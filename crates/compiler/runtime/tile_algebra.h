@@ -45,14 +45,14 @@ template <class A, class B, class C, class S> WP_INLINE void tile_product_grad(c
     tile_each<A::Shape::size>([&](int i) {
         T sum = T(0);
         for (int j = 0; j < columns; ++j) sum = sum + given[i / terms * columns + j] * T(right.at(i % terms, j));
-        adj_a.own_grad(i) += typename A::Type(T(alpha) * sum);
+        adj_a.add_own(i, typename A::Type(T(alpha) * sum));
     });
     // Both may be views of one tile.
     tile_arena::wait();
     tile_each<B::Shape::size>([&](int i) {
         T sum = T(0);
         for (int j = 0; j < rows; ++j) sum = sum + T(left.at(j, i / columns)) * given[j * columns + i % columns];
-        adj_b.own_grad(i) += typename B::Type(T(alpha) * sum);
+        adj_b.add_own(i, typename B::Type(T(alpha) * sum));
     });
 }
 }
@@ -112,6 +112,10 @@ template <bool Upper, class F, class A, class L> WP_INLINE L& tile_cholesky(F, F
     }
     return l;
 }
+}
+//@ tile_cholesky_inplace
+namespace wp {
+template <bool Upper, class F, class A> WP_INLINE void tile_cholesky_inplace(F f, A& a) { tile_cholesky<Upper>(f, f, f, a, a); }
 }
 //@ tile_substitute
 namespace wp {

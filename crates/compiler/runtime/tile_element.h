@@ -11,12 +11,12 @@ template <class T, class L, bool Owner> WP_INLINE const T& tile_argument(const t
 }
 //@ tile_argument_grad
 namespace wp {
-template <class T, class L> WP_INLINE void tile_argument_grad(tile_register_t<T, L>& adj, int i, const T& share) { adj.own_grad(i) += share; }
+template <class T, class L> WP_INLINE void tile_argument_grad(tile_register_t<T, L>& adj, int i, const T& share) { adj.add_own(i, share); }
 template <class A> WP_INLINE void tile_argument_grad(A& adj, int, const A& share) { adj += share; }
 }
 //@ tile_argument_grad | tile_shared_t
 namespace wp {
-template <class T, class L, bool Owner> WP_INLINE void tile_argument_grad(tile_shared_t<T, L, Owner>& adj, int i, const T& share) { adj.own_grad(i) += share; }
+template <class T, class L, bool Owner> WP_INLINE void tile_argument_grad(tile_shared_t<T, L, Owner>& adj, int i, const T& share) { adj.add_own(i, share); }
 }
 //@ tile_shape_among
 namespace wp {
@@ -169,6 +169,63 @@ template <class A, class B> WP_INLINE void adj_tile_add_inplace(const A&, const 
     tile_arena::wait();
 }
 }
+//@ tile_add_inplace tile_sub_inplace | tile_shared_t
+namespace wp {
+// One element, to which every thread adds its value.
+template <class T, class L, bool Owner> WP_INLINE void tile_add_at(tile_shared_t<T, L, Owner>& tile, const tile_place& place, const T& value) {
+    tile_arena::wait();
+    atomic_add(&tile.data[L::offset(place)], value);
+    tile_arena::wait();
+}
+}
+//@ tile_add_inplace | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner> WP_INLINE void tile_add_inplace(tile_shared_t<T, L, Owner>& tile, int x, const T& value) { tile_add_at(tile, {{x}}, value); }
+template <class T, class L, bool Owner> WP_INLINE void tile_add_inplace(tile_shared_t<T, L, Owner>& tile, int x, int y, const T& value) {
+    tile_add_at(tile, {{x, y}}, value);
+}
+}
+//@ adj_tile_add_inplace | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner>
+WP_INLINE void adj_tile_add_inplace(const tile_shared_t<T, L, Owner>&, int x, const T&, tile_shared_t<T, L, Owner>& adj, int, T& adj_value) {
+    if (adj.grad != nullptr) adj_value += adj.grad[L::offset(tile_place{{x}})];
+}
+template <class T, class L, bool Owner>
+WP_INLINE void adj_tile_add_inplace(const tile_shared_t<T, L, Owner>&, int x, int y, const T&, tile_shared_t<T, L, Owner>& adj, int, int, T& adj_value) {
+    if (adj.grad != nullptr) adj_value += adj.grad[L::offset(tile_place{{x, y}})];
+}
+}
+//@ tile_sub_inplace | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner> WP_INLINE void tile_sub_inplace(tile_shared_t<T, L, Owner>& tile, int x, const T& value) { tile_add_at(tile, {{x}}, T(-value)); }
+template <class T, class L, bool Owner> WP_INLINE void tile_sub_inplace(tile_shared_t<T, L, Owner>& tile, int x, int y, const T& value) {
+    tile_add_at(tile, {{x, y}}, T(-value));
+}
+}
+//@ adj_tile_sub_inplace | tile_shared_t
+namespace wp {
+template <class T, class L, bool Owner>
+WP_INLINE void adj_tile_sub_inplace(const tile_shared_t<T, L, Owner>&, int x, const T&, tile_shared_t<T, L, Owner>& adj, int, T& adj_value) {
+    if (adj.grad != nullptr) adj_value += T(-adj.grad[L::offset(tile_place{{x}})]);
+}
+template <class T, class L, bool Owner>
+WP_INLINE void adj_tile_sub_inplace(const tile_shared_t<T, L, Owner>&, int x, int y, const T&, tile_shared_t<T, L, Owner>& adj, int, int, T& adj_value) {
+    if (adj.grad != nullptr) adj_value += T(-adj.grad[L::offset(tile_place{{x, y}})]);
+}
+}
+//@ adj_tile_sub_inplace
+namespace wp {
+template <class A, class B> WP_INLINE void adj_tile_sub_inplace(const A&, const B&, A& adj_a, B& adj_b) {
+    using T = typename A::Type;
+    tile_settle(adj_a);
+    // A copy first: one may be a view of the other.
+    const auto given = tile_values<T, typename A::Shape>([&](int i) { return T(-adj_a.own_grad(i)); });
+    tile_settle(adj_a);
+    tile_each<A::Shape::size>([&](int i) { tile_argument_grad(adj_b, i, given.own(i)); });
+    tile_arena::wait();
+}
+}
 //@ tile_sub_inplace
 namespace wp {
 template <class A, class B> WP_INLINE void tile_sub_inplace(A& a, const B& b) {
@@ -194,6 +251,17 @@ template <class A, class B> WP_INLINE auto tile_div(const A& a, const B& b) {
     return tile_map([](const auto& x, const auto& y) { return div(x, y); }, a, b);
 }
 template <class A, class B> WP_INLINE auto tile_div_elementwise(const A& a, const B& b) { return tile_div(a, b); }
+}
+//@ adj_tile_div adj_tile_div_elementwise
+namespace wp {
+template <class T> WP_INLINE void tile_quotient_grad(const T& x, const T& y, T& adj_x, T& adj_y, const T& g) { adj_div(x, y, div(x, y), adj_x, adj_y, g); }
+template <class X, class Y, class G> WP_INLINE void tile_quotient_grad(const X& x, const Y& y, X& adj_x, Y& adj_y, const G& g) { adj_div(x, y, adj_x, adj_y, g); }
+template <class A, class B, class R> WP_INLINE void adj_tile_div(const A& a, const B& b, A& adj_a, B& adj_b, R& adj_ret) {
+    adj_tile_map([](const auto&, const auto&) {}, a, b, [](const auto& x, const auto& y, auto& adj_x, auto& adj_y, const auto& g) { tile_quotient_grad(x, y, adj_x, adj_y, g); }, adj_a, adj_b, adj_ret);
+}
+template <class A, class B, class R> WP_INLINE void adj_tile_div_elementwise(const A& a, const B& b, A& adj_a, B& adj_b, R& adj_ret) {
+    adj_tile_div(a, b, adj_a, adj_b, adj_ret);
+}
 }
 //@ tile_neg
 namespace wp {
@@ -230,6 +298,19 @@ template <class S, class X, class Y> WP_INLINE void tile_axpy(const S& a, const 
     tile_settle(x);
     tile_settle(y);
     tile_each<Y::Shape::size>([&](int i) { y.own(i) = add(y.own(i), mul(a, x.own(i))); });
+    tile_arena::wait();
+}
+}
+//@ adj_tile_axpy
+namespace wp {
+template <class S, class X, class Y> WP_INLINE void adj_tile_axpy(const S& a, const X& x, const Y&, S& adj_a, X& adj_x, Y& adj_y) {
+    using T = typename X::Type;
+    tile_settle(adj_y);
+    // Each thread has its part of the factor's gradient.
+    const auto given = tile_values<T, typename Y::Shape>([&](int i) { return adj_y.own_grad(i); });
+    tile_each<Y::Shape::size>([&](int i) { adj_a += S(given.own(i) * x.own(i)); });
+    tile_settle(adj_x);
+    tile_each<Y::Shape::size>([&](int i) { adj_x.add_own(i, mul(a, given.own(i))); });
     tile_arena::wait();
 }
 }

@@ -49,6 +49,23 @@ template <class A, class B> WP_INLINE auto tile_dot(const A& a, const B& b) {
     return tile_folded([](const auto& x, const auto& y) { return add(x, y); }, tile_mul(a, b));
 }
 }
+//@ adj_tile_dot
+namespace wp {
+template <class A, class B, class R> WP_INLINE void adj_tile_dot(const A& a, const B& b, A& adj_a, B& adj_b, R& adj_ret) {
+    using T = typename R::Type;
+    tile_scratch<T> shared(1);
+    tile_settle(adj_ret);
+    if (tile_arena::thread() == 0) shared[0] = adj_ret.own_grad(0);
+    tile_arena::wait();
+    const T g = shared[0];
+    tile_settle(adj_a);
+    tile_each<A::Shape::size>([&](int i) { adj_a.add_own(i, mul(g, b.own(i))); });
+    // Both may be one tile.
+    tile_arena::wait();
+    tile_each<B::Shape::size>([&](int i) { adj_b.add_own(i, mul(g, a.own(i))); });
+    tile_arena::wait();
+}
+}
 //@ tile_argument_of tile_argmin tile_argmax
 namespace wp {
 // The first place where no other element is better.
@@ -76,7 +93,7 @@ template <class Tile> WP_INLINE auto tile_argmax(const Tile& tile) {
     return tile_argument_of([](const auto& a, const auto& b) { return b < a; }, tile);
 }
 }
-//@ tile_sum_axis
+//@ tile_sum_axis tile_reduce_axis
 namespace wp {
 template <int Axis, class Shape> struct tile_without;
 template <int A, int B> struct tile_without<0, tile_shape_t<A, B>> { using type = tile_shape_t<B>; };
@@ -91,17 +108,33 @@ template <int Axis, class Shape, class Rest> WP_INLINE int tile_number_along(int
     for (int axis = 0; axis < Shape::rank; ++axis) whole.at[axis] = axis == Axis ? along : place.at[axis - (axis > Axis)];
     return tile_number_of<Shape>(whole);
 }
-template <int Axis, class Tile> WP_INLINE auto tile_sum_axis(const Tile& tile) {
+template <int Axis, class F, class Tile> WP_INLINE auto tile_folded_along(F f, const Tile& tile) {
     using T = typename Tile::Type;
     using Shape = typename Tile::Shape;
     using Rest = typename tile_without<Axis, Shape>::type;
     auto staged = tile_stage(tile);
     return tile_values<T, Rest>([&](int i) {
-        T sum = staged[tile_number_along<Axis, Shape, Rest>(i, 0)];
-        for (int n = 1; n < Shape::dim(Axis); ++n) sum = add(sum, staged[tile_number_along<Axis, Shape, Rest>(i, n)]);
-        return sum;
+        T all = staged[tile_number_along<Axis, Shape, Rest>(i, 0)];
+        for (int n = 1; n < Shape::dim(Axis); ++n) all = f(all, staged[tile_number_along<Axis, Shape, Rest>(i, n)]);
+        return all;
     });
 }
+}
+//@ tile_sum_axis
+namespace wp {
+template <int Axis, class Tile> WP_INLINE auto tile_sum_axis(const Tile& tile) {
+    return tile_folded_along<Axis>([](const auto& a, const auto& b) { return add(a, b); }, tile);
+}
+}
+//@ tile_reduce_axis
+namespace wp {
+// A tile of one dimension becomes one value, as without an axis.
+template <int Axis, class F, class Tile> WP_INLINE auto tile_reduce_axis_by(F f, const Tile& tile) {
+    if constexpr (Tile::Shape::rank == 1) return tile_folded(f, tile);
+    else return tile_folded_along<Axis>(f, tile);
+}
+// A macro, because the function may be the name of overloads. What an empty tile would be is not needed.
+#define tile_reduce_axis(f, tile, axis, identity, has_identity) tile_reduce_axis_by<axis>([](const auto& a, const auto& b) { return f(a, b); }, tile)
 }
 //@ adj_tile_sum_axis
 namespace wp {
@@ -116,7 +149,7 @@ template <int Axis, class Tile, class R> WP_INLINE void adj_tile_sum_axis(const 
         const tile_place place = tile_place_of<Shape>(i);
         tile_place rest = {};
         for (int axis = 0; axis < R::Shape::rank; ++axis) rest.at[axis] = place.at[axis + (axis >= Axis)];
-        adj_tile.own_grad(i) += given[tile_number_of<typename R::Shape>(rest)];
+        adj_tile.add_own(i, given[tile_number_of<typename R::Shape>(rest)]);
     });
 }
 }

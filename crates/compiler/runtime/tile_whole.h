@@ -43,13 +43,18 @@ template <class... A> WP_INLINE void adj_tile_view(const A&...) {}
 }
 //@ tile_broadcast
 namespace wp {
-// A view in which an axis of one element repeats. Its threads share elements, and so it has no adjoint here.
+// A view in which an axis of one element repeats.
 template <int N, int S, class T, class L, bool Owner> WP_INLINE auto tile_broadcast(tile_shared_t<T, L, Owner>& tile) {
     return tile_shared_t<T, tile_layout_strided_t<tile_shape_t<N>, tile_stride_t<S>>, false>(tile.data, tile.grad);
 }
 template <int N, int M, int S, int R, class T, class L, bool Owner> WP_INLINE auto tile_broadcast(tile_shared_t<T, L, Owner>& tile) {
     return tile_shared_t<T, tile_layout_strided_t<tile_shape_t<N, M>, tile_stride_t<S, R>>, false>(tile.data, tile.grad);
 }
+}
+//@ adj_tile_broadcast
+namespace wp {
+// A view has the gradients of its tile, which threads that share an element add to one after the other.
+template <class... A> WP_INLINE void adj_tile_broadcast(const A&...) {}
 }
 //@ tile_assign
 namespace wp {
@@ -64,6 +69,34 @@ template <class T, class L, bool Owner, class Tile> WP_INLINE void tile_assign_a
 }
 template <class T, class L, bool Owner, class Tile, class... I> WP_INLINE void tile_assign(tile_shared_t<T, L, Owner>& to, const Tile& tile, I... first) {
     tile_assign_at(to, tile, tile_place{{int(first)...}});
+}
+}
+//@ adj_tile_assign
+namespace wp {
+// What was overwritten has no part in what came after. A copy first: one may be a view of the other.
+template <class T, class L, bool Owner, class Tile> WP_INLINE void tile_assign_grad(tile_shared_t<T, L, Owner>& adj_to, Tile& adj_tile, const tile_place& first) {
+    using Shape = typename Tile::Shape;
+    const auto number = [&](int i) {
+        tile_place place = tile_place_of<Shape>(i);
+        for (int axis = 0; axis < L::Shape::rank; ++axis) place.at[axis] += first.at[axis];
+        return L::offset(place);
+    };
+    if (adj_to.grad == nullptr) return;
+    tile_arena::wait();
+    const auto given = tile_values<T, Shape>([&](int i) { return adj_to.grad[number(i)]; });
+    tile_arena::wait();
+    tile_each<Shape::size>([&](int i) { adj_to.grad[number(i)] = T{}; });
+    tile_arena::wait();
+    tile_each<Shape::size>([&](int i) { adj_tile.add_own(i, given.own(i)); });
+    tile_arena::wait();
+}
+template <class T, class L, bool Owner, class Tile>
+WP_INLINE void adj_tile_assign(const tile_shared_t<T, L, Owner>&, const Tile&, int x, tile_shared_t<T, L, Owner>& adj_to, Tile& adj_tile, int) {
+    tile_assign_grad(adj_to, adj_tile, {{x}});
+}
+template <class T, class L, bool Owner, class Tile>
+WP_INLINE void adj_tile_assign(const tile_shared_t<T, L, Owner>&, const Tile&, int x, int y, tile_shared_t<T, L, Owner>& adj_to, Tile& adj_tile, int, int) {
+    tile_assign_grad(adj_to, adj_tile, {{x, y}});
 }
 }
 //@ tile_sum
@@ -96,19 +129,37 @@ template <class Tile, class R> WP_INLINE void adj_tile_sum(const Tile&, Tile& ad
     tile_settle(adj_ret);
     if (tile_arena::thread() == 0) shared[0] = adj_ret.own_grad(0);
     tile_arena::wait();
-    tile_each<Tile::Shape::size>([&](int i) { adj_tile.own_grad(i) += shared[0]; });
+    tile_each<Tile::Shape::size>([&](int i) { adj_tile.add_own(i, shared[0]); });
+}
+}
+//@ tile_scanned tile_scan_inclusive tile_scan_max_inclusive tile_scan_min_inclusive
+namespace wp {
+// One after the other, in the order of the elements.
+template <class F, class Tile> WP_INLINE auto tile_scanned(F f, const Tile& tile) {
+    using T = typename Tile::Type;
+    auto staged = tile_stage(tile);
+    if (tile_arena::thread() == 0)
+        for (int i = 1; i < Tile::Shape::size; ++i) staged[i] = f(staged[i - 1], staged[i]);
+    tile_arena::wait();
+    return tile_values<T, typename Tile::Shape>([&](int i) { return staged[i]; });
 }
 }
 //@ tile_scan_inclusive
 namespace wp {
-// One after the other, in the order of the elements.
 template <class Tile> WP_INLINE auto tile_scan_inclusive(const Tile& tile) {
-    using T = typename Tile::Type;
-    auto staged = tile_stage(tile);
-    if (tile_arena::thread() == 0)
-        for (int i = 1; i < Tile::Shape::size; ++i) staged[i] = add(staged[i - 1], staged[i]);
-    tile_arena::wait();
-    return tile_values<T, typename Tile::Shape>([&](int i) { return staged[i]; });
+    return tile_scanned([](const auto& a, const auto& b) { return add(a, b); }, tile);
+}
+}
+//@ tile_scan_max_inclusive
+namespace wp {
+template <class Tile> WP_INLINE auto tile_scan_max_inclusive(const Tile& tile) {
+    return tile_scanned([](const auto& a, const auto& b) { return max(a, b); }, tile);
+}
+}
+//@ tile_scan_min_inclusive
+namespace wp {
+template <class Tile> WP_INLINE auto tile_scan_min_inclusive(const Tile& tile) {
+    return tile_scanned([](const auto& a, const auto& b) { return min(a, b); }, tile);
 }
 }
 //@ tile_scan_exclusive
@@ -126,6 +177,42 @@ template <class Tile> WP_INLINE auto tile_scan_exclusive(const Tile& tile) {
     }
     tile_arena::wait();
     return tile_values<T, typename Tile::Shape>([&](int i) { return staged[i]; });
+}
+}
+//@ tile_sort
+namespace wp {
+// Sorts keys, the least first, and values along with them, by a bitonic network: equal keys come as the host's
+// network leaves them. Places beyond the last key come last.
+template <class Keys, class Values> WP_INLINE void tile_sort(Keys& keys, Values& values) {
+    constexpr int count = Keys::Shape::size;
+    static_assert(count <= 32768, "tile_sort of more than 32768 keys");
+    int whole = 1;
+    while (whole < count) whole *= 2;
+    tile_scratch<unsigned short> order(whole);
+    for (int i = tile_arena::thread(); i < whole; i += WP_TILE_BLOCK_DIM) order[i] = static_cast<unsigned short>(i);
+    {
+        auto staged = tile_stage(keys);
+        const auto less = [&](int a, int b) { return a < count && (b >= count || staged[a] < staged[b]); };
+        for (int run = 2; run <= whole; run *= 2) {
+            for (int step = run / 2; step > 0; step /= 2) {
+                for (int i = tile_arena::thread(); i < whole; i += WP_TILE_BLOCK_DIM) {
+                    const int other = i ^ step;
+                    if (other < i) continue;
+                    const unsigned short a = order[i], b = order[other];
+                    if ((i & run) ? less(a, b) : less(b, a)) {
+                        order[i] = b;
+                        order[other] = a;
+                    }
+                }
+                tile_arena::wait();
+            }
+        }
+        tile_each<count>([&](int i) { keys.own(i) = staged[order[i]]; });
+        tile_arena::wait();
+    }
+    auto staged = tile_stage(values);
+    tile_each<count>([&](int i) { values.own(i) = staged[order[i]]; });
+    tile_arena::wait();
 }
 }
 //@ tile_fourier tile_fft tile_ifft adj_tile_fft adj_tile_ifft

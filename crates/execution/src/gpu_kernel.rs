@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use warpsmith_compiler::ir::{FunctionKind, Module, Piece};
+use warpsmith_compiler::ir::{Function, FunctionKind, Module, Origin, Piece};
 use warpsmith_compiler::launch_abi::{
     AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
     nvrtc_options,
@@ -154,7 +154,14 @@ impl GpuKernel {
                 .collect(),
             headers: Vec::new(),
         };
-        let compiled = cache.compile(nvrtc, "kernels.py.cu", &source, &options)?;
+        let compiled = cache.compile(nvrtc, "kernels.py.cu", &source, &options);
+        let compiled = compiled.map_err(|error| match &error {
+            DeviceError::Compile { log, .. } => match lacking(log, module) {
+                Some(what) => RunError::Header(what),
+                None => error.into(),
+            },
+            _ => error.into(),
+        })?;
         let ptx = compiled.ptx().unwrap_or_default().to_owned();
         let native = native_name(&text).ok_or_else(|| RunError::Header("an entry point".into()))?;
         let load = |direction| {
@@ -254,6 +261,33 @@ impl GpuKernel {
     }
 }
 
+/// What of the runtime header a compiler's log complains about first, where the kernel has no C++ of its own that
+/// may be to blame.
+fn lacking(log: &str, module: &Module) -> Option<String> {
+    let is_native = |function: &Function| matches!(function.custom().origin, Origin::Native { .. });
+    if module.functions.iter().any(is_native) {
+        return None;
+    }
+    let (_, after) = log.split_once("error: ")?;
+    let (message, rest) = after.split_once('\n')?;
+    // The message names the function, or else the line below shows the call.
+    let named = |text: &str, before: &str, behind: char| {
+        let (_, name) = text.split_once(before)?;
+        let (name, _) = name.split_once(behind)?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
+    };
+    let call = rest.lines().next().unwrap_or_default();
+    let name = named(message, "\"wp::", '"')
+        .or_else(|| named(message, "identifier \"", '"'))
+        .or_else(|| named(call, "wp::", '('))?;
+    match name.strip_prefix("adj_") {
+        Some(forward) => Some(format!("the gradient of `{forward}` in this form")),
+        None if name.starts_with("var_") => None,
+        None => Some(format!("`{name}` in this form")),
+    }
+}
+
 /// The module without its adjoint.
 fn without_backward(module: &Module) -> Module {
     let mut module = module.clone();
@@ -293,7 +327,29 @@ fn native_name(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_compiler::{Options, compile};
+
     use super::*;
+
+    #[test]
+    fn a_log_of_the_compiler_names_what_the_header_lacks() {
+        let source = "import warp as wp\n\n@wp.kernel\ndef f():\n    i = wp.tid()\n";
+        let module = compile(source, &Options::default()).unwrap();
+        let log = "k.cu(9): error: identifier \"adj_tile_lower_solve\" is undefined\n      x\n";
+        assert_eq!(
+            lacking(log, &module).as_deref(),
+            Some("the gradient of `tile_lower_solve` in this form")
+        );
+        let log = "k.cu(9): warning: w\nk.cu(9): error: no instance of function template \"wp::tile_dot\" matches\n";
+        assert_eq!(
+            lacking(log, &module).as_deref(),
+            Some("`tile_dot` in this form")
+        );
+        assert_eq!(
+            lacking("k.cu(9): error: expected a \";\"\n  x\n", &module),
+            None
+        );
+    }
 
     #[test]
     fn the_native_name_is_read_from_the_entry_point() {
