@@ -402,10 +402,11 @@ template <class... A> WP_INLINE void adj_mesh_query_sphere(const A&...) {}
 namespace wp {
 // Whether some point of a triangle is in a ball; one without area is its longest edge.
 WP_INLINE bool mesh_in_ball(const mesh_triangle& t, const mesh_point& p, float square) {
-    const mesh_point a(t.a), b(t.b), c(t.c);
-    const mesh_point normal = mesh_cross(mesh_sub(b, a), mesh_sub(c, a));
+    const mesh_point a(t.a), b(t.b), c(t.c), one = mesh_sub(b, a), other = mesh_sub(c, a);
+    // Products of two floats are exact in double precision, whether they are rounded once or twice.
+    const bool flat = double(one.y) * other.z == double(one.z) * other.y && double(one.z) * other.x == double(one.x) * other.z && double(one.x) * other.y == double(one.y) * other.x;
     mesh_point nearest;
-    if (mesh_dot(normal, normal) == 0.0f) {
+    if (flat) {
         const float ab = mesh_dot(mesh_sub(b, a), mesh_sub(b, a)), ac = mesh_dot(mesh_sub(c, a), mesh_sub(c, a));
         const float bc = mesh_dot(mesh_sub(c, b), mesh_sub(c, b)), longest = ::fmaxf(::fmaxf(ab, ac), bc);
         const mesh_point from = ab == longest || ac == longest ? a : b, to = ab == longest ? b : c;

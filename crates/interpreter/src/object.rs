@@ -91,9 +91,9 @@ pub enum Question {
     VolumeSlope,
     /// A place or a direction of the world in a volume's own space, or the other way.
     VolumeMap {
-        /// To the volume's own space.
+        /// Into the volume's own space.
         to_index: bool,
-        /// A direction.
+        /// A direction, which is not moved.
         direction: bool,
     },
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyFloat, PyString, PyTuple};
 use serde::Serialize;
 use warpsmith_compiler::ir::{self, Callee, Module, Number, Op};
 use warpsmith_compiler::launch_abi::Direction;
@@ -75,10 +75,25 @@ impl Parameter {
 }
 
 /// A number of a value.
-#[derive(Clone, Copy, FromPyObject)]
+#[derive(Clone, Copy)]
 pub(crate) enum Component {
     Whole(i64),
     Real(f64),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Component {
+    type Error = PyErr;
+
+    // A float that is tried as an integer costs an exception.
+    fn extract(given: pyo3::Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyFloat>() {
+            Ok(real) => Ok(Self::Real(real.value())),
+            Err(_) => match given.extract() {
+                Ok(whole) => Ok(Self::Whole(whole)),
+                Err(_) => Ok(Self::Real(given.extract()?)),
+            },
+        }
+    }
 }
 
 impl From<Component> for Number {
@@ -229,8 +244,27 @@ unsafe fn write_back(argument: &Argument<Borrowed>, copy: &Argument) {
     }
 }
 
+/// An array in device memory that is launched on again and again.
+#[pyclass(frozen)]
+pub(crate) struct DeviceArray(ForeignArgument);
+
+#[pymethods]
+impl DeviceArray {
+    #[new]
+    fn new(address: u64, shape: Vec<usize>, strides: Vec<i64>, gradient: u64) -> Self {
+        Self(ForeignArgument::Array {
+            address,
+            shape,
+            strides: Some(strides),
+            gradient,
+        })
+    }
+}
+
 /// An argument in device memory.
 pub(crate) enum DeviceArgument {
+    /// An array that is known already.
+    Known(ForeignArgument),
     /// A contiguous array: its address and its shape.
     Array((u64, Vec<usize>)),
     /// An array with the bytes between elements and the address of its gradient.
@@ -246,6 +280,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DeviceArgument {
 
     // By the form alone: to try one after the other costs an exception for each that does not fit.
     fn extract(given: pyo3::Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(known) = given.cast::<DeviceArray>() {
+            return Ok(Self::Known(known.get().0.clone()));
+        }
         let Ok(tuple) = given.cast::<PyTuple>() else {
             return Ok(Self::Value(given.extract()?));
         };
@@ -262,6 +299,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DeviceArgument {
 impl From<DeviceArgument> for ForeignArgument {
     fn from(argument: DeviceArgument) -> Self {
         match argument {
+            DeviceArgument::Known(argument) => argument,
             DeviceArgument::Array((address, shape)) => Self::Array {
                 address,
                 shape,

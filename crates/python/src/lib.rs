@@ -58,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::baseline, module)?)?;
     module.add_function(wrap_pyfunction!(kernels::compile, module)?)?;
     module.add_class::<kernels::Program>()?;
+    module.add_class::<kernels::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(kernels::builtin_names, module)?)?;
     module.add_class::<objects::HostObject>()?;
     module.add_function(wrap_pyfunction!(objects::hash_grid, module)?)?;

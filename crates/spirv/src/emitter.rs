@@ -412,7 +412,7 @@ impl<'p> Emitter<'p> {
             Instruction::Dense { entry } => return self.dense(*entry),
             Instruction::Print { .. } if self.target.silent => return Ok(()),
             Instruction::Print { .. } => "printing",
-            Instruction::Ask { .. } => "hash grids, meshes and volumes",
+            Instruction::Ask { .. } => "hash grids, trees of boxes, meshes and volumes",
             _ => "this operation",
         };
         self.refuse(what)

@@ -10,6 +10,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from .. import _native
 from . import graphs, types
 from .array_type import ArrayType, array_type
 from .devices import Device, get_device, used
@@ -138,12 +139,16 @@ class array:
             made._grad, made._requires_grad = grad(self._grad), self._requires_grad
         return made
 
-    def _place(self) -> tuple[int, list[int], list[int]]:
-        """Where a GPU finds it: the address, the shape and the strides."""
-        if self._known is None:
-            at = 0 if self._storage is None else self._storage.pointer(self._host)
-            self._known = at, list(self.shape), list(self.strides)
-        return self._known  # type: ignore[return-value]
+    def _on_device(self) -> Any:
+        """What a launch on the array's GPU is given; None where the gradient is not laid out as the array."""
+        dual = self._grad
+        if self._known is None or self._known[0] is not dual:
+            if self._storage is None or (dual is not None and (dual._storage is None or dual.strides != self.strides)):
+                return None
+            at = self._storage.pointer(self._host)
+            into = 0 if dual is None or dual._storage is None else dual._storage.pointer(dual._host)
+            self._known = dual, _native.DeviceArray(at, list(self.shape), list(self.strides), into)
+        return self._known[1]
 
     def _span(self) -> tuple[int, int, list[int]]:
         """Where contiguous memory of the host is: the address, the bytes and the shape."""

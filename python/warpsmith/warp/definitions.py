@@ -107,6 +107,7 @@ class Kernel:
         self._overload = overload
         self._parameters: dict[str, Any] | None = None
         self._compiled: dict[tuple[Any, ...], Compiled] = {}
+        self._fused: tuple[int, bool] | None = None
 
     def __call__(self, *_: Any) -> Any:
         raise RuntimeError(f"{self.key} is a kernel: launch it")
@@ -130,6 +131,13 @@ class Kernel:
     def fuse_fp(self) -> bool:
         """Whether a GPU may round a product and a sum once. On the CPU each is rounded."""
         return self._option("fuse_fp", True)
+
+    @property
+    def fused(self) -> bool:
+        """`fuse_fp`, looked up when options have changed."""
+        if self._fused is None or self._fused[0] != _changes[0]:
+            self._fused = _changes[0], self.fuse_fp
+        return self._fused[1]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -242,11 +250,14 @@ def static(expr: Any) -> Any:
 
 
 _options: dict[str, dict[str, Any]] = {}
+#: How often options have changed.
+_changes = [0]
 
 
 def set_module_options(options: dict[str, Any], module: Any = None) -> None:
     """Options for the kernels of the calling module, or of `module`."""
     _options.setdefault(_module_name(module), {}).update(options)
+    _changes[0] += 1
 
 
 def get_module_options(module: Any = None) -> dict[str, Any]:

@@ -41,25 +41,20 @@ def run_on_gpu(kernel: Kernel, grid: list[int], arguments: list[Any], device: De
     if kinds is None or compiled is None:
         return False
     given: list[Any] = []
-    storages = []
+    storages: list[Any] = []
     for kind, argument in zip(kinds, arguments):
         if type(kind) is tuple:
             if type(argument) is not array:
                 return False
-            storage, dual = argument._storage, argument._grad
-            if storage is None or argument.dtype is not kind[0] or argument.ndim != kind[1]:
+            if argument.dtype is not kind[0] or argument.ndim != kind[1] or argument.device is not device:
                 return False
-            if argument.device is not device:
+            described = argument._on_device()
+            if described is None:
                 return False
-            storages.append(storage)
-            at, shape, strides = argument._place()
-            into = 0
-            if dual is not None:
-                if dual._storage is None or dual.strides != argument.strides or dual.device is not device:
-                    return False
-                storages.append(dual._storage)
-                into = dual._place()[0]
-            given.append((at, shape, strides, into))
+            given.append(described)
+            storages.append(argument._storage)
+            if argument._grad is not None:
+                storages.append(argument._grad._storage)
         elif type(argument) is kind:
             given.append([argument])
         elif kind is float and type(argument) is int:
@@ -70,7 +65,7 @@ def run_on_gpu(kernel: Kernel, grid: list[int], arguments: list[Any], device: De
         if storage._ahead:
             storage.flush()
     used(device.ordinal)
-    compiled._program.launch(device.ordinal, 0, grid, given, False, block_dim, kernel.fuse_fp)
+    compiled._program.launch(device.ordinal, 0, grid, given, False, block_dim, kernel.fused)
     for storage in storages:
         storage._stale = True
     return True

@@ -1,12 +1,17 @@
 //! Whether a triangle touches a ball.
 
-use super::{cross, dot, nearest_of, sub, weighted};
+use super::{dot, nearest_of, sub, weighted};
 
 /// Whether some point of a triangle is within a distance, given as its square, of a point.
 pub(super) fn touches(corners: [[f32; 3]; 3], centre: [f32; 3], square: f32) -> bool {
     let [a, b, c] = corners;
-    let normal = cross(sub(b, a), sub(c, a));
-    let nearest = if dot(normal, normal) == 0.0 {
+    // Products of two floats are exact in double precision, whether they are rounded once or twice.
+    let [x, y] = [sub(b, a), sub(c, a)].map(|edge| edge.map(f64::from));
+    let is_flat = (0..3).all(|n| {
+        let (i, j) = ((n + 1) % 3, (n + 2) % 3);
+        x[i] * y[j] == x[j] * y[i]
+    });
+    let nearest = if is_flat {
         nearest_of_longest_edge(corners, centre)
     } else {
         let (u, v) = nearest_of(corners, centre);
