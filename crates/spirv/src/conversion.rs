@@ -80,7 +80,7 @@ impl Emitter<'_> {
         match to {
             Scalar::Bool => {
                 let zero = self.constant_of(k, 0.0);
-                let truth = self.w.value(Op::FUnordNotEqual, Kind::Bool, &[value, zero]);
+                let truth = self.ordered(Op::FUnordNotEqual, k, value, zero);
                 self.number(truth)
             }
             Scalar::I8 | Scalar::I16 | Scalar::I32 => {

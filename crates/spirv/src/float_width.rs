@@ -20,18 +20,23 @@ impl Emitter<'_> {
         }
         let normal = self.w.value(Op::FConvert, Kind::F64, &[a]);
         let bits = self.bits(Kind::F32, a);
-        let [sign, one, below, none] =
-            [0x7fff_ffff, 1, (1 << 23) - 1, 0].map(|word| self.w.u32(word));
-        let magnitude = self.w.value(Op::BitwiseAnd, Kind::U32, &[bits, sign]);
-        // Not of zero, which keeps its sign in a conversion.
-        let rest = self.w.value(Op::ISub, Kind::U32, &[magnitude, one]);
-        let is_small = self.w.value(Op::ULessThan, Kind::Bool, &[rest, below]);
+        let magnitude = self.magnitude(Kind::F32, a);
+        // Zero keeps its sign in a conversion.
+        let (is_small, none) = (self.is_small(a), self.w.u32(0));
         let count = self.w.value(Op::ConvertUToF, Kind::F64, &[magnitude]);
         let negative = self.w.value(Op::SLessThan, Kind::Bool, &[bits, none]);
         let (up, down) = (self.w.f64(SMALLEST), self.w.f64(-SMALLEST));
         let unit = self.select(Kind::F64, negative, down, up);
         let small = self.w.value(Op::FMul, Kind::F64, &[count, unit]);
         self.select(Kind::F64, is_small, small, normal)
+    }
+
+    /// Whether a `float32` is subnormal, which zero is not.
+    pub(super) fn is_small(&mut self, a: Id) -> Id {
+        let magnitude = self.magnitude(Kind::F32, a);
+        let (one, below) = (self.w.u32(1), self.w.u32((1 << 23) - 1));
+        let rest = self.w.value(Op::ISub, Kind::U32, &[magnitude, one]);
+        self.w.value(Op::ULessThan, Kind::Bool, &[rest, below])
     }
 
     /// A `float64` as the nearest `float32`, ties to even.

@@ -8,6 +8,7 @@
 
 mod atomic;
 mod cells;
+mod comparison;
 mod control;
 mod conversion;
 mod dense;
@@ -15,6 +16,7 @@ mod emitter;
 mod error_function;
 mod factor;
 mod float_width;
+mod floating;
 mod launch_block;
 mod mathematics;
 mod memory;
@@ -28,6 +30,7 @@ mod scalar;
 mod search;
 mod side_by_side;
 mod tile;
+mod whole_number;
 mod writer;
 
 pub use launch_block::{BufferAddresses, LaunchBlock};

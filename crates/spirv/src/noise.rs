@@ -72,7 +72,7 @@ impl Emitter<'_> {
         };
         let one = self.w.u32(1);
         for (n, x) in point.iter().enumerate() {
-            let floor = self.w.extended(glsl::FLOOR, Kind::F32, *x);
+            let floor = self.floor(Kind::F32, *x);
             let low = self.cast(Scalar::F32, Scalar::I32, floor);
             let high = self.w.value(Op::IAdd, Kind::U32, &[low, one]);
             around.corners[n] = [low, high];
