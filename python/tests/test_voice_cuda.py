@@ -51,6 +51,12 @@ CALLS = {
         lambda y, **d: voice.yin(y, fmin=65, fmax=500, sr=RATE, frame_length=1024, **d),
         1e-3,
     ),
+    "mfcc": (lambda y, **d: voice.feature.mfcc(y=y, sr=RATE, n_mfcc=13, **FRAMES, **d), 1e-4),
+    "mfcc with a lifter": (
+        lambda y, **d: voice.feature.mfcc(y=y, sr=RATE, lifter=22, top_db=None, n_mels=40, **d),
+        1e-4,
+    ),
+    "constant-Q": (lambda y, **d: voice.cqt(y, sr=RATE, **d), 1e-4),
     "resample": (lambda y, **d: voice.resample(y, orig_sr=RATE, target_sr=22050, **d), 1e-5),
 }
 
@@ -70,6 +76,72 @@ def test_what_the_gpu_says_of_its_arrays_is_what_the_cpu_says(name, library):
         assert ours.shape == expected.shape and ours.dtype == expected.dtype
         worst = np.abs(ours - expected).max() / np.abs(expected).max()
         assert worst < bound, worst
+
+
+@pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_list_of_signals_gives_what_each_gives(name, library):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    call, bound = CALLS[name]
+    all_of_them = signals()
+    clips = [all_of_them[0], all_of_them[1][:9001], all_of_them[2][:12345], all_of_them[0][:4096]]
+    lay = lambda y: module.as_tensor(y, device="cuda") if library == "torch" else module.asarray(y)
+    found = voice.batch(call, [lay(y) for y in clips], device="cuda")
+    together = call(voice.gpu.Several([lay(y) for y in clips]), device="cuda")
+    assert len(found) == len(together) == len(clips)
+    for y, alone, one in zip(clips, found, together):
+        assert type(one) is type(lay(y))
+        alone, one = (x.cpu().numpy() if library == "torch" else x.get() for x in (alone, one))
+        expected = call(y)
+        assert one.shape == alone.shape == expected.shape and one.dtype == expected.dtype
+        worst = np.abs(one - expected).max() / np.abs(expected).max()
+        assert worst < bound and np.abs(alone - expected).max() / np.abs(expected).max() < bound
+
+
+@pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_pyin_on_the_gpu_follows_the_cpu(library):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    lay = lambda y: module.as_tensor(y, device="cuda") if library == "torch" else module.asarray(y)
+    back = lambda x: x.cpu().numpy() if library == "torch" else x.get()
+    how = {"fmin": 65, "fmax": 500, "sr": RATE, "frame_length": 1024}
+    expected = voice.pyin(signals(), **how)
+    found = [back(x) for x in voice.pyin(lay(signals()), device="cuda", **how)]
+    for ours, theirs in zip(found, expected):
+        assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+    assert (found[1] == expected[1]).mean() > 0.99
+    both = found[1] & expected[1]
+    assert np.abs(found[0][both] / expected[0][both] - 1).max() < 1e-3
+    assert np.isnan(found[0][~found[1]]).all()
+    clips = [signals()[0], signals()[1][:9001]]
+    for clip, track in zip(clips, voice.batch(voice.pyin, map(lay, clips), device="cuda", **how)):
+        alone = voice.pyin(lay(clip), device="cuda", **how)
+        for ours, theirs in zip(track, alone):
+            np.testing.assert_array_equal(back(ours), back(theirs))
+
+
+@pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")
+def test_results_of_unknown_libraries_go_by_dlpack():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+
+    class Foreign:
+        def __init__(self, tensor):
+            self.tensor = tensor
+            self.__cuda_array_interface__ = tensor.__cuda_array_interface__
+
+    y = torch.as_tensor(signals(), device="cuda")
+    found = voice.spectrogram(Foreign(y), device="cuda", **FRAMES)
+    assert found.__dlpack_device__() == (2, 0)
+    expected = voice.spectrogram(y, device="cuda", **FRAMES)
+    shown = torch.from_dlpack(found)
+    assert torch.equal(shown, expected)
+    del found
+    # The memory lives as long as whoever shows it.
+    torch.empty(1 << 24, device="cuda").fill_(7.0)
+    assert torch.equal(shown, expected)
+    capsule = voice.spectrogram(Foreign(y), device="cuda", **FRAMES).__dlpack__()
+    del capsule
 
 
 @pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")

@@ -29,7 +29,9 @@ pub use chroma::{
     Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
     estimate_tuning_by,
 };
-pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
+pub use constant_q::{
+    ConstantQ, ConstantQSettings, constant_q_in_place, constant_q_on_cuda,
+};
 pub use contrast::{
     CONTRAST_BANDS, ContrastStream, LoudestLevels, SpectralContrast, contrast_on_cuda,
 };
@@ -47,11 +49,12 @@ pub use onset::{
     OnsetDetector, OnsetStream, onset_frames, onset_strength_in_place, onset_strength_on_cuda,
 };
 pub use pitch::{
-    CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
-    HqTrack, PitchRange, PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack,
-    PrecisePraat, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack,
-    UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda,
-    pyin_on_cuda, swipe_on_cuda, yin_in_place, yin_on_cuda,
+    CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision,
+    DevicePyinTrack, HqPitch, HqTrack, PitchRange, PraatLook, PraatPitch, PraatSettings,
+    PraatStream, PraatTrack, PrecisePraat, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack,
+    Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda, crepe_on_cuda,
+    hq_on_cuda, praat_on_cuda, pyin_in_place, pyin_on_cuda, swipe_on_cuda, yin_in_place,
+    yin_on_cuda,
 };
 pub use resample::{resample_in_place, resample_on_cuda};
 pub use spectrum::{

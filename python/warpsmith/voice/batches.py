@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterable
 
 from .. import _native
+from ..arrays import is_on_gpu
+from . import gpu
 from .arguments import count
 
 
@@ -24,6 +26,9 @@ def batch(
     first argument, or `y`. Each result is, bit for bit, that of the signal on its own. Ctrl-C ends
     the work of all threads.
 
+    With `device="cuda"`, signals on a GPU go to one of this package's functions together, so that
+    short ones fill the GPU, too.
+
     >>> import numpy as np
     >>> from warpsmith import voice
     >>> clips = [np.sin(np.arange(n) / 5) for n in (16000, 8000, 20000)]
@@ -34,6 +39,14 @@ def batch(
     """
     threads = os.cpu_count() or 1 if workers is None else count("workers", workers)
     by_name = _takes_y_by_name(function)
+    if options.get("device") not in (None, "cpu"):
+        signals = list(signals)
+        ours = str(getattr(function, "__module__", "")).startswith(__package__ + ".")
+        if ours and signals and all(is_on_gpu(signal) for signal in signals):
+            several = gpu.Several(signals)
+            if by_name:
+                return list(function(*arguments, y=several, **options))
+            return list(function(several, *arguments, **options))
     stop = _native.StopSign()
 
     def compute(signal: Any) -> Any:

@@ -57,8 +57,9 @@ def melspectrogram(
             raise ValueError('device="cuda" takes signals, and power=2')
         of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
         of_mel = bank(n_mels, fmin, fmax, htk, norm)
+        plain = False, None, None, 0.0
         return gpu.compute(
-            y, device, lambda place: _native.gpu_mel(place, rate, of, of_mel, False)
+            y, device, lambda place: _native.gpu_mel(place, rate, of, of_mel, *plain)
         )
     if S is None and power == 2:
         of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
@@ -106,11 +107,14 @@ def mfcc(
     fmax: float | None = None,
     htk: bool = False,
     top_db: float | None = 80.0,
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """Cepstral coefficients, an orthonormal DCT-II of mel powers in dB: `(..., n_mfcc, frames)`.
 
     `norm` is that of the DCT, `mel_norm` that of the filters. Powers count from `top_db` below the
     largest of their signal on. `lifter` L weights coefficient k by `1 + L/2·sin(π(k+1)/L)`.
+    `device="cuda"` takes a float32 array on a GPU and leaves the result there: frames of a power of
+    two up to 2048.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -125,6 +129,10 @@ def mfcc(
     if number("lifter", lifter) < 0:
         raise ValueError(f"lifter = {lifter} cannot be used: it must not be below 0")
     cepstrum = True, None if top_db is None else number("top_db", top_db), kept, float(lifter)
+    if gpu.computes_there(y, device):
+        return gpu.compute(
+            y, device, lambda place: _native.gpu_mel(place, rate, of, of_mel, *cepstrum)
+        )
     return each_matrix(y, lambda signal: _native.mel(signal, rate, of, of_mel, *cepstrum))
 
 

@@ -55,10 +55,12 @@ def pyin(
     fill_na: float | None = np.nan,
     center: bool = True,
     pad_mode: str = "constant",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    device: str | None = None,
+) -> Any:
     """Frequency, voicing and its probability of every frame (Mauch and Dixon 2014).
 
     Unvoiced frames have the frequency `fill_na`; with `None`, that of the best path.
+    `device="cuda"` takes a float32 array on a GPU and leaves the three results there.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -68,6 +70,9 @@ def pyin(
     True
     """
     sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
+    if gpu.computes_there(y, device):
+        fill = None if fill_na is None else float(fill_na)
+        return gpu.compute(y, device, lambda place: _native.gpu_pyin(place, rate, *sizes, fill))
     track = each(
         y,
         lambda signal: np.stack(

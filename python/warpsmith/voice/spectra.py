@@ -56,7 +56,9 @@ def spectrogram(
     kind = "power" if power == 2 else "magnitude"
     if gpu.computes_there(y, device):
         values = gpu.compute(y, device, lambda place: _native.gpu_stft(place, of, kind))
-        return values if power in (1, 2) else values**power
+        if power in (1, 2):
+            return values
+        return [value**power for value in values] if isinstance(values, list) else values**power
     values = each_matrix(y, lambda signal: _native.stft(signal, of, kind))
     return values if power in (1, 2) else np.power(values, np.float32(number("power", power)))
 
@@ -140,8 +142,12 @@ def cqt(
     fmin: float | None = None,
     n_bins: int = 84,
     bins_per_octave: int = 12,
-) -> np.ndarray:
-    """Complex constant-Q spectra from `fmin` (C1) on, as librosa's with `tuning=0.0`."""
+    device: str | None = None,
+) -> Any:
+    """Complex constant-Q spectra from `fmin` (C1) on, as librosa's with `tuning=0.0`.
+
+    `device="cuda"` takes a float32 array on a GPU and leaves the result there.
+    """
     return vqt(
         y,
         sr=sr,
@@ -150,6 +156,7 @@ def cqt(
         n_bins=n_bins,
         bins_per_octave=bins_per_octave,
         gamma=0.0,
+        device=device,
     )
 
 
@@ -162,14 +169,16 @@ def vqt(
     n_bins: int = 84,
     bins_per_octave: int = 12,
     gamma: float = 0.0,
-) -> np.ndarray:
+    device: str | None = None,
+) -> Any:
     """Variable-Q spectra: as `cqt`, with bands that are `gamma` Hz wider."""
     sizes = count("n_bins", n_bins), count("bins_per_octave", bins_per_octave)
     rate, hop = count("sr", sr), count("hop_length", hop_length)
     lowest, wider = None if fmin is None else number("fmin", fmin), number("gamma", gamma)
-    return each_matrix(
-        y, lambda signal: _native.constant_q(signal, rate, hop, lowest, *sizes, wider)
-    )
+    how = rate, hop, lowest, *sizes, wider
+    if gpu.computes_there(y, device):
+        return gpu.compute(y, device, lambda place: _native.gpu_constant_q(place, *how))
+    return each_matrix(y, lambda signal: _native.constant_q(signal, *how))
 
 
 def estimate_tuning(

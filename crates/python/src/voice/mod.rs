@@ -76,6 +76,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gpu::gpu_spectral_shape, module)?)?;
     module.add_function(wrap_pyfunction!(gpu::gpu_onset_strength, module)?)?;
     module.add_function(wrap_pyfunction!(gpu::gpu_yin, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_pyin, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::gpu_constant_q, module)?)?;
     module.add_function(wrap_pyfunction!(gpu::gpu_resample, module)?)?;
     Ok(())
 }

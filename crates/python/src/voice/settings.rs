@@ -3,8 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::{
-    Conditioning, Framing, MelNorm, MelScale, MelSettings, MelSlope, Padding, SpectrumSettings,
-    Symmetry, Window,
+    CepstrumSettings, Compression, Conditioning, ConstantQSettings, FeatureSettings, Framing,
+    Layout, Lifter, MelNorm, MelScale, MelSettings, MelSlope, Padding, SpectrumSettings, Symmetry,
+    Window,
 };
 
 use super::refused;
@@ -78,5 +79,57 @@ impl Bank {
             norm: if area { MelNorm::Area } else { MelNorm::Peak },
             slope: MelSlope::Hertz,
         }
+    }
+}
+
+/// Mel powers; with `decibels` their logarithms, within `top_db` of the largest; with `coefficients` their
+/// cepstra under a lifter.
+pub(super) fn mel_settings(
+    sample_rate: u32,
+    frames: &Frames,
+    bank: &Bank,
+    decibels: bool,
+    top_db: Option<f32>,
+    coefficients: Option<usize>,
+    lifter: f64,
+) -> PyResult<FeatureSettings> {
+    Ok(FeatureSettings {
+        sample_rate,
+        gain: 1.0,
+        spectrum: frames.spectrum()?,
+        mel: bank.settings(),
+        compression: match decibels {
+            true => Compression::Decibel { floor: 1e-10 },
+            false => Compression::None,
+        },
+        dynamic_range: top_db,
+        scale: (1.0, 0.0),
+        cepstrum: coefficients.map(|coefficients| CepstrumSettings {
+            coefficients,
+            lifter: match lifter > 0.0 {
+                true => Lifter::FromOne { length: lifter },
+                false => Lifter::None,
+            },
+        }),
+        drop_last_frame: false,
+        layout: Layout::RowsFirst,
+    })
+}
+
+/// Constant-Q filters, from C1 on unless a lowest frequency is given.
+pub(super) fn constant_q_settings(
+    hop: usize,
+    lowest_hz: Option<f64>,
+    bins: usize,
+    per_octave: usize,
+    gamma_hz: f64,
+) -> ConstantQSettings {
+    let piano = ConstantQSettings::piano(hop);
+    ConstantQSettings {
+        lowest_hz: lowest_hz.unwrap_or(piano.lowest_hz),
+        bins,
+        per_octave,
+        gamma_hz,
+        ..piano
     }
 }

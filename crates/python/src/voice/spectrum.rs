@@ -3,11 +3,11 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::{
-    CepstrumSettings, Chroma, Compression, ConstantQ, ConstantQSettings, Density, Derivative,
-    FeatureSettings, Istft, Layout, Lifter, MelBank, MelFeature, PITCH_CLASSES, Preset,
-    SignalError, Sizes, Stage, Stft, check_room,
+    Chroma, ConstantQ, Density, Derivative, FeatureSettings, Istft, Layout, MelBank, MelFeature,
+    PITCH_CLASSES, Preset, SignalError, Sizes, Stage, Stft, check_room,
 };
 
+use super::settings::{constant_q_settings, mel_settings};
 use super::{Array, Bank, Frames, Samples, refused, work};
 
 /// Complex spectra, or their powers or magnitudes: values, bins and frames.
@@ -78,27 +78,7 @@ pub(crate) fn mel(
     lifter: f64,
 ) -> PyResult<Array> {
     let signal = signal.finite()?;
-    let settings = FeatureSettings {
-        sample_rate: rate,
-        gain: 1.0,
-        spectrum: frames.spectrum()?,
-        mel: bank.settings(),
-        compression: match decibels {
-            true => Compression::Decibel { floor: 1e-10 },
-            false => Compression::None,
-        },
-        dynamic_range: top_db,
-        scale: (1.0, 0.0),
-        cepstrum: coefficients.map(|coefficients| CepstrumSettings {
-            coefficients,
-            lifter: match lifter > 0.0 {
-                true => Lifter::FromOne { length: lifter },
-                false => Lifter::None,
-            },
-        }),
-        drop_last_frame: false,
-        layout: Layout::RowsFirst,
-    };
+    let settings = mel_settings(rate, &frames, &bank, decibels, top_db, coefficients, lifter)?;
     feature(py, signal, settings)
 }
 
@@ -204,14 +184,7 @@ pub(crate) fn constant_q(
     gamma_hz: f64,
 ) -> PyResult<Array> {
     let signal = signal.finite()?;
-    let piano = ConstantQSettings::piano(hop);
-    let settings = ConstantQSettings {
-        lowest_hz: lowest_hz.unwrap_or(piano.lowest_hz),
-        bins,
-        per_octave,
-        gamma_hz,
-        ..piano
-    };
+    let settings = constant_q_settings(hop, lowest_hz, bins, per_octave, gamma_hz);
     let spectra = work(py, || {
         let mut analysis = ConstantQ::new(rate, settings)?;
         analysis.check_room(signal.len())?;

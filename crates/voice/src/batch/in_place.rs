@@ -5,31 +5,37 @@ use warpsmith_workload::{Prepared, WorkloadError};
 
 use super::ragged::Batch;
 
-/// Signals of one length in the memory of a GPU, one after the other, which somebody else owns.
-#[derive(Clone, Copy, Debug)]
+/// Signals in the memory of a GPU, which somebody else owns.
+#[derive(Clone, Debug)]
 pub struct DeviceSignals {
-    pub(super) address: u64,
-    pub(super) count: usize,
-    pub(super) length: usize,
+    /// Address and samples of each.
+    pub(super) places: Vec<(u64, usize)>,
 }
 
 impl DeviceSignals {
-    /// `count` signals of `length` samples.
+    /// Arrays, each of an address and so many signals of so many samples, one after the other.
     ///
     /// # Safety
-    /// There are as many 32-bit floats at `address`, in the memory of the GPU that they are analysed on, and they
+    /// There are as many 32-bit floats at each address, in the memory of the GPU that they are analysed on, and they
     /// live, unchanged, until the analysis has returned.
-    pub unsafe fn new(address: u64, count: usize, length: usize) -> Self {
+    pub unsafe fn new(arrays: impl IntoIterator<Item = (u64, usize, usize)>) -> Self {
+        let places = arrays.into_iter().flat_map(|(address, count, samples)| {
+            let bytes = (samples * size_of::<f32>()) as u64;
+            (0..count as u64).map(move |n| (address + n * bytes, samples))
+        });
         Self {
-            address,
-            count,
-            length,
+            places: places.collect(),
         }
     }
 
-    /// Samples of each signal.
-    pub fn samples(&self) -> usize {
-        self.length
+    /// Where all signals begin, if each begins where the one before ends.
+    pub(super) fn one_block(&self) -> Option<u64> {
+        let follows = |pair: &[(u64, usize)]| {
+            let (address, samples) = pair[0];
+            pair[1].0 == address + (samples * size_of::<f32>()) as u64
+        };
+        let first = self.places.first().map_or(0, |place| place.0);
+        self.places.windows(2).all(follows).then_some(first)
     }
 }
 

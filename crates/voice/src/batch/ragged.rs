@@ -123,17 +123,23 @@ impl Batch {
 
     /// Signals that lie on a GPU.
     pub(crate) fn lent(signals: DeviceSignals, count: impl Fn(usize) -> usize) -> Self {
-        let ends = |file: usize| [file * signals.length, (file + 1) * signals.length];
-        let frames = count(signals.length);
+        // Where they lie one after the other they stay so; else they are put together with the usual gaps.
+        let gaps = match signals.one_block() {
+            Some(_) => 1,
+            None => ALIGNMENT,
+        };
+        let (mut file_samples, mut file_frames) = (Vec::new(), vec![0]);
+        let (mut begin, mut frames) = (0, 0);
+        for (_, samples) in &signals.places {
+            file_samples.extend([begin as u64, (begin + samples) as u64]);
+            begin = (begin + samples).next_multiple_of(gaps);
+            frames += count(*samples);
+            file_frames.push(frames as u64);
+        }
         Self {
             samples: Vec::new(),
-            file_samples: (0..signals.count)
-                .flat_map(ends)
-                .map(|end| end as u64)
-                .collect(),
-            file_frames: (0..=signals.count)
-                .map(|file| (file * frames) as u64)
-                .collect(),
+            file_samples,
+            file_frames,
             lent: Some(signals),
         }
     }
@@ -173,6 +179,12 @@ impl Batch {
         ends.map(|ends| ends[0] as usize..ends[1] as usize)
     }
 
+    /// Samples of each file.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
+        let ends = self.file_samples.chunks_exact(2);
+        ends.map(|ends| (ends[1] - ends[0]) as usize)
+    }
+
     /// Each signal.
     pub(crate) fn signals(&self) -> impl Iterator<Item = &[f32]> {
         self.file_samples
@@ -182,13 +194,29 @@ impl Batch {
 
     /// The samples on the device.
     pub(crate) fn samples_on(&self, gpu: &CudaDevice) -> Result<DeviceBuffer<f32>, DeviceError> {
-        match &self.lent {
-            None => gpu.upload(&self.samples),
+        let Some(signals) = &self.lent else {
+            return gpu.upload(&self.samples);
+        };
+        let end = self.file_samples.last().map_or(0, |end| *end as usize);
+        if let Some(address) = signals.one_block() {
             // SAFETY: this is what whoever made the signals has promised; kernels take samples as their input.
-            Some(signals) => unsafe {
-                gpu.borrow_memory(signals.address, signals.count * signals.length)
-            },
+            return unsafe { gpu.borrow_memory(address, end) };
         }
+        let mut all = gpu.alloc(end)?;
+        // What lies in the gaps is not read by anybody's definition, but may be fetched along.
+        all.fill_bytes(gpu.stream(), 0)?;
+        for ((address, samples), begin) in signals.places.iter().zip(self.file_samples.chunks(2)) {
+            if *samples == 0 {
+                continue;
+            }
+            // SAFETY: as above.
+            let from = unsafe { gpu.borrow_memory::<f32>(*address, *samples)? };
+            let at = all.pointer() + size_of::<f32>() as u64 * begin[0];
+            // SAFETY: the place of this signal in `all`, which is ours alone and lives longer.
+            let mut to = unsafe { gpu.borrow_memory::<f32>(at, *samples)? };
+            gpu.stream().copy(&from, &mut to)?;
+        }
+        Ok(all)
     }
 
     /// The batch on the device.
@@ -206,4 +234,29 @@ pub(crate) struct DeviceBatch {
     pub(crate) samples: DeviceBuffer<f32>,
     pub(crate) file_samples: DeviceBuffer<u64>,
     pub(crate) file_frames: DeviceBuffer<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lent_signals_keep_their_places_or_get_gaps() {
+        // SAFETY: nothing is read.
+        let lent = |arrays: &[(u64, usize, usize)]| unsafe {
+            Batch::lent(DeviceSignals::new(arrays.iter().copied()), |samples| {
+                samples / 10
+            })
+        };
+        let block = lent(&[(4096, 3, 25)]);
+        assert_eq!(block.file_samples, [0, 25, 25, 50, 50, 75]);
+        assert_eq!(block.file_frames, [0, 2, 4, 6]);
+        let list = lent(&[(4096, 1, 25), (8192, 1, 40), (512, 1, 7)]);
+        assert_eq!(list.file_samples, [0, 25, 32, 72, 96, 103]);
+        assert_eq!(list.file_frames, [0, 2, 6, 6]);
+        // A list whose parts happen to follow each other is a block.
+        let follows = lent(&[(4096, 1, 25), (4196, 1, 40)]);
+        assert_eq!(follows.file_samples, [0, 25, 25, 65]);
+        assert_eq!(lent(&[]).file_frames, [0]);
+    }
 }

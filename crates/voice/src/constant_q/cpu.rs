@@ -158,7 +158,7 @@ impl ConstantQ {
     }
 
     /// Frames of a signal of `samples` samples.
-    pub(crate) fn frames(&self, samples: usize) -> usize {
+    pub fn frames(&self, samples: usize) -> usize {
         let mut length = match &self.early {
             Some((resampler, _)) => resampler.output_length(samples),
             None => samples,

@@ -8,7 +8,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{ConstantQ, ConstantQSettings, Octave};
 use super::workload::ID;
-use crate::batch::{Batch, checked, each_on_cuda};
+use crate::batch::{Batch, DeviceResult, DeviceSignals, checked, each_on_cuda, in_place};
 use crate::resample::Decimation;
 
 // SAFETY: `constant_q` in `constant_q.cu` takes these in this order. Samples are read between a file's
@@ -118,6 +118,12 @@ impl CudaConstantQ {
     }
 }
 
+impl DeviceResult for CudaConstantQ {
+    fn into_values(self: Box<Self>) -> DeviceBuffer<f32> {
+        self.out
+    }
+}
+
 impl Prepared for CudaConstantQ {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         for n in 0..self.conversions.len() {
@@ -178,6 +184,18 @@ pub fn constant_q_on_cuda(
         .iter()
         .map(|values| values.as_chunks().0.to_vec())
         .collect())
+}
+
+/// Constant-Q spectra, `[signal, frame, bin]` in pairs of real and imaginary part, of signals on the GPU.
+pub fn constant_q_in_place(
+    gpu: &CudaDevice,
+    plan: &ConstantQ,
+    signals: DeviceSignals,
+) -> Result<DeviceBuffer<f32>, WorkloadError> {
+    let count = |samples| plan.frames(samples);
+    in_place(gpu, signals, count, |batch| {
+        Ok(Box::new(CudaConstantQ::new(gpu, plan, batch)?))
+    })
 }
 
 #[cfg(test)]

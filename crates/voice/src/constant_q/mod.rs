@@ -7,5 +7,5 @@ mod cuda;
 mod workload;
 
 pub use cpu::{ConstantQ, ConstantQSettings};
-pub use cuda::constant_q_on_cuda;
+pub use cuda::{constant_q_in_place, constant_q_on_cuda};
 pub(crate) use workload::CONSTANT_Q;

@@ -403,7 +403,7 @@ pub(crate) fn finish_frames(settings: &FeatureSettings, mut mel: Vec<f32>) -> Ve
 }
 
 /// The orthonormal DCT-II with the lifter's weights, `[coefficient, filter]`.
-fn cosines(settings: &FeatureSettings) -> Vec<f32> {
+pub(super) fn cosines(settings: &FeatureSettings) -> Vec<f32> {
     let Some(cepstrum) = settings.cepstrum else {
         return Vec::new();
     };

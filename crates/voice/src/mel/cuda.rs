@@ -4,6 +4,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer};
 use warpsmith_signal::Conditioning;
 use warpsmith_workload::WorkloadError;
 
+use super::cepstrum_cuda::CudaCepstrum;
 use super::cpu::finish_frames;
 use super::cuda_512::CudaMel512;
 use super::cuda_any::CudaMel;
@@ -85,26 +86,27 @@ fn supported(settings: &FeatureSettings) -> Result<FeatureSettings, WorkloadErro
     Ok(settings)
 }
 
-/// Mel powers or their logarithms, `[signal, frame, filter]`, of signals on the GPU. What looks at few numbers on the
-/// host, a dynamic range, cepstra and scales, is refused.
+/// Mel powers, their logarithms or cepstra, `[signal, frame, value]`, of signals on the GPU. A dynamic range of levels
+/// that are not made into cepstra, and scales, are refused: they are computed on the host.
 pub fn mel_in_place(
     gpu: &CudaDevice,
     settings: &FeatureSettings,
     signals: DeviceSignals,
 ) -> Result<DeviceBuffer<f32>, WorkloadError> {
     let settings = supported(settings)?;
-    let plain = settings.dynamic_range.is_none()
-        && settings.cepstrum.is_none()
-        && settings.scale == (1.0, 0.0)
-        && !settings.drop_last_frame;
-    if !plain {
+    let ranged = settings.dynamic_range.is_some() && settings.cepstrum.is_none();
+    if ranged || settings.scale != (1.0, 0.0) || settings.drop_last_frame {
         return Err(unsupported(
-            "dynamic ranges, cepstra and scales are computed on the host: take mel powers or their logarithms",
+            "dynamic ranges and scales are computed on the host: take mel powers, their logarithms or cepstra",
         ));
     }
     let count = |samples| settings.spectrum.framing.count(samples);
     in_place(gpu, signals, count, |batch| {
-        let kernel: Box<dyn DeviceResult> = on_cuda(gpu, &settings, batch)?;
-        Ok(kernel)
+        Ok(if settings.cepstrum.is_some() {
+            Box::new(CudaCepstrum::new(gpu, &settings, batch)?)
+        } else {
+            let kernel: Box<dyn DeviceResult> = on_cuda(gpu, &settings, batch)?;
+            kernel
+        })
     })
 }

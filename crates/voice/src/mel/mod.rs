@@ -2,6 +2,7 @@
 //! without its spectrum ever leaving the cache.
 
 mod bank;
+mod cepstrum_cuda;
 mod cpu;
 pub(crate) mod cuda;
 mod cuda_512;

@@ -24,8 +24,8 @@ pub use praat::{
 };
 pub(crate) use pyin::PYIN;
 pub use pyin::{
-    CloseDecision, Decision, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, UndecidedFrame,
-    audit_pyin_on_cuda, pyin_on_cuda,
+    CloseDecision, Decision, DevicePyinTrack, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack,
+    UndecidedFrame, audit_pyin_on_cuda, pyin_in_place, pyin_on_cuda,
 };
 pub use range::PitchRange;
 pub(crate) use swipe::SWIPE;

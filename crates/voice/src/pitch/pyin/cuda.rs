@@ -11,7 +11,7 @@ use super::cpu::{PyinSettings, PyinTrack};
 use super::path_cuda::{CudaPyinPath, MOST_BINS, stride};
 use super::plan::PyinPlan;
 use super::workload::flatten;
-use crate::batch::{Batch, DeviceBatch, checked};
+use crate::batch::{Batch, DeviceBatch, DeviceSignals, checked};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 
@@ -187,21 +187,70 @@ pub fn pyin_on_cuda(
     if batch.frames() == 0 {
         return Ok(vec![PyinTrack::default(); signals.len()]);
     }
-    let mut prepared = CudaPyin::new(gpu, plan, &batch)?;
-    prepared.run_once()?;
-    let whole = prepared.track()?;
-    let files = batch.frames_of_files().zip(signals);
-    Ok(files
-        .map(|(frames, signal)| {
-            let mut track = PyinTrack {
-                frequency: whole.frequency[frames.clone()].to_vec(),
-                voiced: whole.voiced[frames.clone()].to_vec(),
-                probability: whole.probability[frames].to_vec(),
-            };
-            if plan.is_too_short(signal.len()) {
-                track.silence(0);
-            }
-            track
+    let whole = tracks(gpu, plan, &batch)?;
+    Ok(batch
+        .frames_of_files()
+        .map(|frames| PyinTrack {
+            frequency: whole.frequency[frames.clone()].to_vec(),
+            voiced: whole.voiced[frames.clone()].to_vec(),
+            probability: whole.probability[frames].to_vec(),
         })
         .collect())
+}
+
+/// The tracks of all files, one after the other.
+fn tracks(gpu: &CudaDevice, plan: PyinPlan, batch: &Batch) -> Result<PyinTrack, WorkloadError> {
+    let mut prepared = CudaPyin::new(gpu, plan, batch)?;
+    prepared.run_once()?;
+    let mut whole = prepared.track()?;
+    for (frames, samples) in batch.frames_of_files().zip(batch.lengths()) {
+        if plan.is_too_short(samples) {
+            whole.voiced[frames.clone()].fill(false);
+            whole.probability[frames].fill(0.0);
+        }
+    }
+    Ok(whole)
+}
+
+/// Tracks in the memory of a GPU, `[signal, frame]`.
+pub struct DevicePyinTrack {
+    /// Frequency, Hz.
+    pub frequency: DeviceBuffer<f32>,
+    /// 1 where the frame is voiced, else 0.
+    pub voiced: DeviceBuffer<u8>,
+    /// Probability that it is.
+    pub probability: DeviceBuffer<f32>,
+}
+
+/// Pitch and voicing by probabilistic YIN of signals on the GPU; unvoiced frames have the frequency `fill`, if one is
+/// given. The states of the best path pass the host, which knows their frequencies; signals do not.
+pub fn pyin_in_place(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    framing: Framing,
+    range: PitchRange,
+    settings: PyinSettings,
+    fill: Option<f32>,
+    signals: DeviceSignals,
+) -> Result<DevicePyinTrack, WorkloadError> {
+    let plan = checked(ID, PyinPlan::new(sample_rate, framing, range, settings))?;
+    let batch = Batch::lent(signals, |samples| framing.count(samples));
+    let mut whole = match batch.frames() {
+        0 => PyinTrack::default(),
+        _ => tracks(gpu, plan, &batch)?,
+    };
+    if let Some(fill) = fill {
+        let frames = whole.frequency.iter_mut().zip(&whole.voiced);
+        for (frequency, _) in frames.filter(|(_, voiced)| !**voiced) {
+            *frequency = fill;
+        }
+    }
+    let voiced: Vec<u8> = whole.voiced.iter().copied().map(u8::from).collect();
+    let track = DevicePyinTrack {
+        frequency: gpu.upload(&whole.frequency)?,
+        voiced: gpu.upload(&voiced)?,
+        probability: gpu.upload(&whole.probability)?,
+    };
+    gpu.stream().synchronize()?;
+    Ok(track)
 }

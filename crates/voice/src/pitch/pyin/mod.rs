@@ -16,7 +16,7 @@ mod workload;
 
 pub use audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use cpu::{Pyin, PyinSettings, PyinTrack};
-pub use cuda::pyin_on_cuda;
+pub use cuda::{DevicePyinTrack, pyin_in_place, pyin_on_cuda};
 pub use margin::{CloseDecision, Decision};
 pub use stream::PyinStream;
 pub(crate) use workload::PYIN;
