@@ -4,11 +4,10 @@ use warpsmith_core::{Element, KernelImage, Parameter, kernel};
 use warpsmith_device::{CudaDevice, LaunchShape};
 use warpsmith_workload::Parameters;
 
-use super::cpu::Attention;
 use super::workload::shape;
 use crate::operation::Launch;
 
-/// Threads of a block, as the kernels insist, and keys that it takes at a time.
+/// Threads of a block, as most kernels insist, and keys that it takes at a time.
 const THREADS: u32 = 128;
 const TILE: usize = 64;
 
@@ -27,10 +26,11 @@ const fn parameters_of(element: Element) -> [Parameter; 8] {
 const OF_F32: &[Parameter] = &parameters_of(Element::F32);
 const OF_BF16: &[Parameter] = &parameters_of(Element::U16);
 
-/// A kernel, the queries of its block, and its bytes of shared memory.
+/// A kernel, the queries and threads of its block, and its bytes of shared memory.
 struct Way {
     kernel: KernelImage,
     queries: usize,
+    threads: u32,
     shared_bytes: usize,
 }
 
@@ -47,12 +47,14 @@ static SM80: [Way; 2] = [
         // SAFETY: the kernels of `attention.sm80.cu` take the same and check the same.
         kernel: unsafe { kernel!("training/attention.sm80", attention_64: OF_F32) },
         queries: 128,
+        threads: THREADS,
         shared_bytes: padded_bytes(128, 64, 2),
     },
     Way {
         // SAFETY: as above.
         kernel: unsafe { kernel!("training/attention.sm80", attention_128: OF_F32) },
         queries: 64,
+        threads: THREADS,
         shared_bytes: padded_bytes(64, 128, 1),
     },
 ];
@@ -63,12 +65,32 @@ static BF16_SM80: [Way; 2] = [
         // SAFETY: the kernels of `attention_bf16.sm80.cu` take the same and check the same.
         kernel: unsafe { kernel!("training/attention_bf16.sm80", attention_64: OF_BF16) },
         queries: 128,
+        threads: THREADS,
         shared_bytes: bf16_bytes(64),
     },
     Way {
         // SAFETY: as above.
         kernel: unsafe { kernel!("training/attention_bf16.sm80", attention_128: OF_BF16) },
         queries: 128,
+        threads: THREADS,
+        shared_bytes: bf16_bytes(128),
+    },
+];
+
+/// On Hopper, by its warpgroups.
+static BF16_SM90: [Way; 2] = [
+    Way {
+        // SAFETY: the kernels of `attention_bf16.sm90a.cu` take the same and check the same.
+        kernel: unsafe { kernel!("training/attention_bf16.sm90a", attention_64: OF_BF16) },
+        queries: 128,
+        threads: 2 * THREADS,
+        shared_bytes: bf16_bytes(64),
+    },
+    Way {
+        // SAFETY: as above.
+        kernel: unsafe { kernel!("training/attention_bf16.sm90a", attention_128: OF_BF16) },
+        queries: 128,
+        threads: 2 * THREADS,
         shared_bytes: bf16_bytes(128),
     },
 ];
@@ -87,33 +109,35 @@ const fn bf16_bytes(width: usize) -> usize {
 pub(super) fn launch(parameters: &Parameters, gpu: &CudaDevice) -> Launch {
     let shape = shape(parameters);
     let kind = parameters.choice("type");
-    let (any, ways) = if kind.starts_with("bf16") {
-        (&ANY_BF16, &BF16_SM80)
-    } else {
-        (&ANY, &SM80)
+    let newest = match kind.split_once("-sm") {
+        Some((_, sm)) => sm.parse().unwrap_or(u32::MAX),
+        None => u32::MAX,
     };
-    let way = &ways[usize::from(shape.width == 128)];
+    let (any, ways) = match (kind.starts_with("bf16"), gpu.facts().sm().min(newest)) {
+        (true, 90) => (&ANY_BF16, Some(&BF16_SM90)),
+        (true, 80..) => (&ANY_BF16, Some(&BF16_SM80)),
+        (true, _) => (&ANY_BF16, None),
+        (false, 80..) => (&ANY, Some(&SM80)),
+        (false, _) => (&ANY, None),
+    };
+    let way = ways.map(|ways| &ways[usize::from(shape.width == 128)]);
     // Some GPUs from Ampere on have less shared memory than these kernels take.
-    let fits = way.shared_bytes <= gpu.facts().shared_bytes_per_block as usize;
-    if gpu.facts().sm() >= 80 && !kind.ends_with("sm70") && fits {
-        return launch_of(shape, &way.kernel, way.queries, way.shared_bytes);
-    }
-    let pitch = TILE + 4;
-    let bytes = 4 * (2 * shape.width * pitch + TILE * shape.width);
-    launch_of(shape, any, TILE, bytes)
-}
-
-fn launch_of(
-    shape: Attention,
-    kernel: &'static KernelImage,
-    queries: usize,
-    shared_bytes: usize,
-) -> Launch {
+    let most = gpu.facts().shared_bytes_per_block as usize;
+    let (kernel, queries, threads, shared_bytes) = match way {
+        Some(way) if way.shared_bytes <= most => {
+            (&way.kernel, way.queries, way.threads, way.shared_bytes)
+        }
+        _ => {
+            let pitch = TILE + 4;
+            let bytes = 4 * (2 * shape.width * pitch + TILE * shape.width);
+            (any, TILE, THREADS, bytes)
+        }
+    };
     Launch {
         kernel,
         shape: LaunchShape {
             grid: [shape.tokens.div_ceil(queries) as u32, shape.heads as u32, 1],
-            block: [THREADS, 1, 1],
+            block: [threads, 1, 1],
             shared_bytes: shared_bytes as u32,
         },
         scalars: vec![

@@ -29,7 +29,7 @@ const PARAMETERS: &[ParameterSpec] = &[
     ParameterSpec::choice(
         "type",
         "what the tokens hold, and whether a kernel for older GPUs attends to them",
-        &["f32", "f32-sm70", "bf16", "bf16-sm70"],
+        &["f32", "f32-sm70", "bf16", "bf16-sm80", "bf16-sm70"],
     ),
 ];
 
@@ -80,8 +80,8 @@ static F32: Operation = Operation {
             return ArguedTolerance::within(
                 1e-2,
                 1e-2,
-                "scores and sums are f32, but the GPU rounds shares to bf16, by 2⁻⁹ of the mean of numbers up to 5; \
-                 results are then rounded to bf16 on both sides, to neighbours at most",
+                "scores and sums are f32, but the GPU rounds shares to bf16, by 2⁻⁹ of the mean of numbers up \
+                 to 5; results are then rounded to bf16 on both sides, to neighbours at most",
             );
         }
         ArguedTolerance::within(
