@@ -7,6 +7,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import warp_boxes  # noqa: E402
+import warp_struct_tiles  # noqa: E402
 import warpsmith  # noqa: E402
 import warpsmith.warp as wp  # noqa: E402
 from warpsmith.warp import optim  # noqa: E402
@@ -508,6 +509,11 @@ def test_tiles_carry_gradients():
     tape.backward(grads={y: wp.array([1.0, 10.0], dtype=float)})
     assert y.numpy().tolist() == [14.0, 126.0]
     assert x.grad.numpy().tolist() == [[0.0, 2.0, 4.0, 6.0], [80.0, 100.0, 120.0, 140.0]]
+
+
+@pytest.mark.parametrize("kernel", warp_struct_tiles.KERNELS, ids=lambda kernel: kernel.key)
+def test_tiles_are_made_of_structs(kernel):
+    assert np.allclose(warp_struct_tiles.run(kernel, 32), warp_struct_tiles.expected(kernel), rtol=1e-6)
 
 
 def test_meshes_answer_points_and_rays():

@@ -8,6 +8,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import warp_boxes  # noqa: E402
+import warp_struct_tiles  # noqa: E402
 from run_warp_program import with_our_imports  # noqa: E402
 
 import warpsmith  # noqa: E402
@@ -492,3 +493,10 @@ def test_tiles_hold_what_they_hold_on_the_cpu(tile_kernels, block_dim):
         for theirs, ours in zip(*left) if len(left) == 2 else ():
             assert np.linalg.norm(ours - theirs) <= 1e-5 * np.linalg.norm(theirs), name
     assert refused == NOT_BACKWARD
+
+
+@pytest.mark.parametrize("kernel", warp_struct_tiles.KERNELS, ids=lambda kernel: kernel.key)
+def test_tiles_are_made_of_structs(kernel):
+    for block_dim in (32, 64):
+        left = warp_struct_tiles.run(kernel, block_dim)
+        assert np.allclose(left, warp_struct_tiles.expected(kernel), rtol=1e-6), block_dim

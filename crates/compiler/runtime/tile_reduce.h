@@ -195,3 +195,33 @@ template <class Tile, class R> WP_INLINE void adj_untile(const Tile&, Tile& adj_
     }
 }
 }
+//@ warp_shuffle_down warp_shuffle_xor
+namespace wp {
+// A value of another thread of the warp, word by word. Structs that tiles are made of hand their fields on by these.
+template <class T, class F> WP_INLINE T shuffled_words(const T& value, F shuffle) {
+    enum { words = (sizeof(T) + 3) / 4 };
+    unsigned given[words] = {}, found[words];
+    const char* from = reinterpret_cast<const char*>(&value);
+    for (int n = 0; n < int(sizeof(T)); ++n) reinterpret_cast<char*>(given)[n] = from[n];
+    for (int n = 0; n < words; ++n) found[n] = shuffle(given[n]);
+    T out;
+    for (int n = 0; n < int(sizeof(T)); ++n) reinterpret_cast<char*>(&out)[n] = reinterpret_cast<const char*>(found)[n];
+    return out;
+}
+}
+//@ warp_shuffle_down
+#ifdef __CUDACC__
+namespace wp {
+template <class T> WP_INLINE T warp_shuffle_down(const T& value, int offset, int mask) {
+    return shuffled_words(value, [&](unsigned word) { return __shfl_down_sync(mask, word, offset); });
+}
+}
+#endif
+//@ warp_shuffle_xor
+#ifdef __CUDACC__
+namespace wp {
+template <class T> WP_INLINE T warp_shuffle_xor(const T& value, int lane) {
+    return shuffled_words(value, [&](unsigned word) { return __shfl_xor_sync(0xffffffffu, word, lane); });
+}
+}
+#endif

@@ -1,14 +1,9 @@
-# A tile of structs is outside the subset.
-# error: K021 line 14
+# A slice of a row of a tile is outside the subset until the row has a name.
+# error: K021 line 9
 import warp as wp
 
 
-@wp.struct
-class Pair:
-    a: float
-    b: float
-
-
 @wp.kernel
-def tiles(x: wp.array(dtype=Pair)):
-    t = wp.tile_load(x, shape=4)
+def tiles(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    t = wp.tile_load(x, shape=(4, 8))
+    wp.tile_store(y, t[1][2:5])

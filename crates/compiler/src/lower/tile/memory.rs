@@ -14,7 +14,7 @@ impl Body<'_, '_> {
             Type::Array { element, rank } if self.is_element(element) => {
                 Ok((var, element, usize::from(rank)))
             }
-            Type::Array { .. } => fail("K021", "tiles of structs are not supported"),
+            Type::Array { .. } => fail("K021", "a tile of such elements is not supported"),
             _ => fail("K008", "a tile is loaded from and stored to a plain array"),
         }
     }

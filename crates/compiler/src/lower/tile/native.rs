@@ -285,7 +285,7 @@ impl Body<'_, '_> {
                 if !self.is_element(ty) {
                     return fail(
                         "K021",
-                        "tiles are made of scalars, vectors and matrices here",
+                        "tiles are made of numbers, vectors, matrices and structs",
                     );
                 }
                 return Ok((ty, Piece::Type(ty)));
@@ -302,7 +302,9 @@ impl Body<'_, '_> {
 
     pub(super) fn is_element(&self, ty: TypeId) -> bool {
         let types = &self.shared.types;
-        !types.is_generic(ty) && (types.is_compound(ty) || matches!(types.get(ty), Type::Scalar(_)))
+        let is_value =
+            types.is_compound(ty) || matches!(types.get(ty), Type::Scalar(_) | Type::Struct(_));
+        !types.is_generic(ty) && is_value
     }
 
     pub(in crate::lower) fn piece(&mut self, text: &str) -> Piece {
