@@ -5,7 +5,7 @@ import numpy as np
 import warpsmith.warp as wp
 
 #: How each search is weighted, so that neither a box too many nor one too few goes unnoticed.
-SEARCHES = ("aabb", "ray", "ray up to 0.5", "capsule", "sphere", "group")
+SEARCHES = ("aabb", "ray", "ray up to 0.5", "capsule", "sphere", "group", "sphere or aabb")
 
 
 @wp.func
@@ -41,6 +41,12 @@ def search(tree: wp.uint64, grouped: wp.uint64, points: wp.array[wp.vec3], out: 
     while wp.bvh_query_next(capsule, n):
         out[i, 3] += weight(n)
     out[i, 4] = rest(wp.bvh_query_sphere(tree, p, 0.15))
+    if i % 2 == 0:
+        either = wp.bvh_query_sphere(tree, p, 0.15)
+    else:
+        either = wp.bvh_query_aabb(tree, p, p + wp.vec3(0.1, 0.05, 0.2))
+    while wp.bvh_query_next(either, n):
+        out[i, 6] += weight(n)
     root = wp.bvh_get_group_root(grouped, i % 3)
     own = wp.bvh_query_aabb(grouped, p, p + wp.vec3(0.3), root)
     while wp.bvh_query_next(own, n):
@@ -119,6 +125,7 @@ def expected_searches(points: np.ndarray) -> np.ndarray:
             touched([0.1, 0.05, 0.2]), hit, hit & (near < 0.5), (wide_far >= 0) & (wide_far >= wide_near),
             (away**2).sum(1) <= np.float32(0.15) ** 2, touched([0.3] * 3) & (groups == i % 3),
         ])  # fmt: skip
+        out[-1].append(out[-1][0 if i % 2 else 4])
     return np.stack([_weights(np.stack(column)) for column in zip(*out)], axis=1)
 
 

@@ -35,6 +35,8 @@ WP_INLINE int bvh_get_group_root(uint64 id, int group) {
 namespace wp {
 struct bvh_query_t : tree_query {
     const bvh_data* tree;
+    // A search has no gradient.
+    WP_INLINE bvh_query_t& operator+=(const bvh_query_t&) { return *this; }
 };
 template <class V> WP_INLINE bvh_query_t bvh_query_by(uint64 id, int shape, const V& one, const V& other, float radius, int root) {
     bvh_query_t q;

@@ -376,6 +376,8 @@ template <class V> WP_INLINE int mesh_query_ray_count_intersections(uint64 id, c
 namespace wp {
 struct mesh_query_aabb_t : tree_query {
     const mesh_data* mesh;
+    // A search has no gradient.
+    WP_INLINE mesh_query_aabb_t& operator+=(const mesh_query_aabb_t&) { return *this; }
 };
 }
 //@ mesh_query_aabb mesh_query_sphere

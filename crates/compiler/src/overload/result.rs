@@ -228,6 +228,13 @@ pub(crate) fn result_type(
             Ok(Outcome::Many([axis, TypeId::scalar(scalar), axis, axis], 2))
         }
         Rule::Where => {
+            // Searches of two kinds become one of their common kind.
+            if let (Type::Query(a), Type::Query(b)) = (types.get(args[1]), types.get(args[2]))
+                && a != b
+                && a.erased() == b.erased()
+            {
+                return one(types.intern(Type::Query(a.erased())));
+            }
             if !types.equal(args[1], args[2]) {
                 return fail("K008", "both values must have the same type");
             }
