@@ -154,7 +154,7 @@ class array:
         """Where contiguous memory of the host is: the address, the bytes and the shape."""
         if self._known is None:
             self._known = self._host.ctypes.data, self._host.nbytes, list(self.shape)
-        return self._known  # type: ignore[return-value]
+        return self._known
 
     # What it is.
 

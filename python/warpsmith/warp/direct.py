@@ -16,9 +16,11 @@ from .devices import Device, used
 from .objects import live_objects
 
 #: What Python's numbers are to kernels: a number of another type is converted the long way.
-_NUMBERS = {float: float, int: int, **dict.fromkeys((types.float16, types.float32, types.float64), float)}
-_NUMBERS.update(dict.fromkeys((types.int8, types.int16, types.int32, types.int64), int))
-_NUMBERS.update(dict.fromkeys((types.uint8, types.uint16, types.uint32, types.uint64), int))
+_NUMBERS: dict[Any, type] = {
+    **dict.fromkeys((float, types.float16, types.float32, types.float64), float),
+    **dict.fromkeys((int, types.int8, types.int16, types.int32, types.int64), int),
+    **dict.fromkeys((types.uint8, types.uint16, types.uint32, types.uint64), int),
+}
 
 
 def _kinds(kernel: Kernel) -> list[Any] | None:

@@ -71,6 +71,7 @@ class Part:
             storage.changed()
 
     def _record(self) -> None:
+        assert self._gpu is not None
         for step in self._steps:
             if step.prepare is not None:
                 step.prepare()

@@ -51,8 +51,8 @@ def map(
         return kernel
     shape = np.broadcast_shapes(*[one.shape for one in arrays])
     outputs = _outputs(kernel, arrays, shape, out, arrays[0].device if device is None else device)
-    options = {} if block_dim is None else {"block_dim": block_dim}
-    launch(kernel, dim=shape, inputs=list(inputs), outputs=outputs, device=outputs[0].device, **options)
+    block_dim = 256 if block_dim is None else block_dim
+    launch(kernel, dim=shape, inputs=list(inputs), outputs=outputs, device=outputs[0].device, block_dim=block_dim)
     return outputs[0] if len(outputs) == 1 else outputs
 
 

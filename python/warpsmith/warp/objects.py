@@ -122,9 +122,9 @@ class Bvh:
         """Takes the boxes as they are now."""
 
         def take() -> None:
-            corners = [np.ascontiguousarray(one.numpy(), np.float32).tobytes() for one in (self.lowers, self.uppers)]
+            low, high = (np.ascontiguousarray(one.numpy(), np.float32).tobytes() for one in (self.lowers, self.uppers))
             groups = None if self.groups is None else np.ascontiguousarray(self.groups.numpy(), np.int32).tobytes()
-            self._described.put(_native.bvh(*corners, groups))
+            self._described.put(_native.bvh(low, high, groups))
 
         graphs.do(take)
 
