@@ -68,9 +68,10 @@ impl GpuKernel {
     ) -> Result<(), RunError> {
         let bounds = LaunchBounds::for_rank(launch.dim, launch_rank(module))?;
         let packed = pack(module, arguments)?;
-        let adjoints: Vec<Argument> = packed.iter().map(adjoint).collect();
-        let adjoints = (launch.direction == Direction::Backward).then_some(&adjoints[..]);
-        let packed = ArgumentBuffer::pack(&bounds, self.parameters(), &packed, adjoints)?;
+        let backward = launch.direction == Direction::Backward;
+        let adjoints = backward.then(|| packed.iter().map(adjoint).collect::<Vec<Argument>>());
+        let packed =
+            ArgumentBuffer::pack(&bounds, self.parameters(), &packed, adjoints.as_deref())?;
         let mut bytes = packed.bytes().to_vec();
         let kernel = self.entry(launch.direction)?;
         // SAFETY: the bytes are packed for exactly this kernel's parameters; memory and bounds are

@@ -41,7 +41,7 @@ def launch(
 
     An active tape notes the launch down. The device is that of the stream where one is given, or the current one.
     """
-    unsupported = [name for name, value in unknown.items() if value]
+    unsupported = [name for name, value in unknown.items() if value] if unknown else None
     if unsupported:
         raise NotImplementedError(f"launch({', '.join(unsupported)}=…) is not in warpsmith.warp")
     where = get_device(stream.device if device is None and stream is not None else device)
@@ -59,7 +59,7 @@ def launch(
     if record_cmd:
         return Launch(kernel, grid, arguments, gradients, adjoint, target)
     run(kernel, grid, arguments, gradients, adjoint, target)
-    if record_tape and not adjoint:
+    if record_tape and not adjoint and tape.is_recording():
         tape.record_launch(kernel, grid, list(inputs), list(outputs), target)
     return None
 
