@@ -1,6 +1,5 @@
 #![allow(dead_code, unused_imports, missing_docs)]
 
-
 #[path = "../../python/src/device_memory.rs"]
 mod device_memory;
 #[path = "../../python/src/foreign.rs"]

@@ -5,6 +5,7 @@
 
 mod audio;
 mod convolution;
+mod delta;
 mod error;
 mod filter;
 mod fourier;
@@ -20,6 +21,7 @@ mod trim;
 
 pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
+pub use delta::{Derivative, delta};
 pub use error::{Result, SignalError};
 pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};
 pub use fourier::{

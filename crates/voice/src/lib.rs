@@ -8,7 +8,6 @@ mod batch;
 mod chroma;
 mod constant_q;
 mod contrast;
-mod delta;
 pub mod effect;
 pub mod formants;
 mod frame;
@@ -29,13 +28,10 @@ pub use chroma::{
     Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
     estimate_tuning_by,
 };
-pub use constant_q::{
-    ConstantQ, ConstantQSettings, constant_q_in_place, constant_q_on_cuda,
-};
+pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_in_place, constant_q_on_cuda};
 pub use contrast::{
     CONTRAST_BANDS, ContrastStream, LoudestLevels, SpectralContrast, contrast_on_cuda,
 };
-pub use delta::{Derivative, delta};
 pub use effect::griffin_lim::griffin_lim_on_cuda;
 pub use formants::formants_on_cuda;
 pub use mel::{
@@ -72,8 +68,8 @@ pub use vad::{
 pub use warpsmith_neural::Weights;
 pub use warpsmith_signal as signal;
 pub use warpsmith_signal::{
-    Audio, ChannelChoice, Conditioning, Framing, LevelStream, Levels, Loudness, Padding, Result,
-    SILENCE_LUFS, SignalError, SpectrumSettings, Symmetry, Window, check_finite,
-    integrated_loudness,
+    Audio, ChannelChoice, Conditioning, Derivative, Framing, LevelStream, Levels, Loudness,
+    Padding, Result, SILENCE_LUFS, SignalError, SpectrumSettings, Symmetry, Window, check_finite,
+    delta, integrated_loudness,
 };
 pub use workloads::workloads;

@@ -1,6 +1,6 @@
 //! How features move: local polynomial derivatives along the frames.
 
-use warpsmith_signal::{Result, SignalError};
+use super::error::{Result, SignalError};
 
 /// Which derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
