@@ -339,7 +339,9 @@ pub(crate) fn gpu_constant_q(
     let settings = constant_q_settings(hop, lowest_hz, bins, per_octave, gamma_hz);
     let plan = ConstantQ::new(rate, settings).map_err(refused)?;
     let count = place.frames(|samples| plan.frames(samples))?;
-    let values = place.work(py, |gpu, signals| constant_q_in_place(gpu, &plan, signals))?;
+    let values = place.work(py, move |gpu, signals| {
+        constant_q_in_place(gpu, &plan, signals)
+    })?;
     let values = Memory::Complex(Arc::new(values));
     Ok(place.results(values, &count, Parts::all(bins)))
 }
