@@ -28,7 +28,9 @@ pub use chroma::{
     Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
     estimate_tuning_by,
 };
-pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_in_place, constant_q_on_cuda};
+pub use constant_q::{
+    ConstantQ, ConstantQSettings, ConstantQStream, constant_q_in_place, constant_q_on_cuda,
+};
 pub use contrast::{
     CONTRAST_BANDS, ContrastStream, LoudestLevels, SpectralContrast, contrast_on_cuda,
 };

@@ -1,11 +1,14 @@
 //! `warpsmith voice cqt`: spectra by musical notes.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
-use warpsmith_voice::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
+use warpsmith_voice::{ConstantQ, ConstantQSettings, ConstantQStream, constant_q_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
+use super::live::{Listener, Listening};
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -40,12 +43,21 @@ pub(crate) struct Cqt {
 
 impl Cqt {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            let settings = self.settings(rate);
+            Ok(Box::new(LiveCqt {
+                stream: ConstantQStream::new(rate, settings)?,
+                settings,
+                spectra: Vec::new(),
+            }))
+        };
+        let listener: Listening<'_> = &listener;
         Task {
             workload: "voice/constant-q",
             input: &self.input,
             destination: &self.destination,
             fits: true,
-            listener: None,
+            listener: Some(listener),
             rate: None,
         }
         .write_sheets(
@@ -85,10 +97,41 @@ impl Cqt {
 
 /// Rows of magnitudes, named by their frequencies.
 fn notes(settings: &ConstantQSettings, spectra: impl Iterator<Item = [f32; 2]>) -> Sheet {
-    Sheet::new(
-        (0..settings.bins)
-            .map(|bin| format!("{:.3}", settings.frequency(bin)))
-            .collect(),
-        spectra.map(|[re, im]| f64::from(re.hypot(im))).collect(),
-    )
+    Sheet::new(names(settings), spectra.map(magnitude).collect())
+}
+
+fn names(settings: &ConstantQSettings) -> Vec<String> {
+    (0..settings.bins)
+        .map(|bin| format!("{:.3}", settings.frequency(bin)))
+        .collect()
+}
+
+fn magnitude([re, im]: [f32; 2]) -> f64 {
+    f64::from(re.hypot(im))
+}
+
+/// A long file, stretch by stretch.
+struct LiveCqt {
+    stream: ConstantQStream,
+    settings: ConstantQSettings,
+    spectra: Vec<[f32; 2]>,
+}
+
+impl Listener for LiveCqt {
+    fn columns(&self) -> Vec<String> {
+        names(&self.settings)
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.spectra);
+        rows.extend(self.spectra.drain(..).map(magnitude));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let mut spectra = self.spectra;
+        self.stream.finish(&mut spectra);
+        rows.extend(spectra.into_iter().map(magnitude));
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_descriptors::speech::{CutSettings, cut, cut_without_sound};
+use warpsmith_descriptors::speech::{CutSettings, StepEnergies, cut};
 use warpsmith_voice::segments;
 
 use super::activity::{Detector, HOP_SECONDS};
@@ -56,20 +56,18 @@ impl Segments {
             longest: self.max_length,
         };
         // Settings are refused before any file is read.
-        cut(&[], &[], 1, &settings)?;
+        cut(&[], &StepEnergies::new(1), &settings)?;
         let destination = self.destination.destination("speech", false);
         let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             Ok(Box::new(LiveSegments {
                 detector: self.detector.listener(&self.input, path, rate)?,
                 decisions: Vec::new(),
                 rows: Vec::new(),
-                samples: 0,
-                rate,
+                steps: StepEnergies::new(rate),
                 settings,
             }))
         };
-        // Quiet places are looked for in the whole sound.
-        let in_pieces = self.detector.is_in_pieces() && self.max_length.is_none();
+        let in_pieces = self.detector.is_in_pieces();
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         self.detector.write(
             global,
@@ -77,7 +75,7 @@ impl Segments {
             listener,
             |decisions, signal, rate| {
                 let found = segments(decisions, HOP_SECONDS);
-                let cut = cut(&found, signal, rate, &settings)?;
+                let cut = cut(&found, &StepEnergies::of(signal, rate), &settings)?;
                 Ok(Sheet::new(
                     vec!["start".into(), "end".into()],
                     cut.iter()
@@ -94,8 +92,7 @@ struct LiveSegments {
     detector: Box<dyn Listener>,
     decisions: Vec<bool>,
     rows: Vec<f64>,
-    samples: u64,
-    rate: u32,
+    steps: StepEnergies,
     settings: CutSettings,
 }
 
@@ -110,7 +107,7 @@ impl Listener for LiveSegments {
     }
 
     fn hear(&mut self, piece: &[f32], _: &mut Vec<f64>) -> Result<()> {
-        self.samples += piece.len() as u64;
+        self.steps.hear(piece);
         self.detector.hear(piece, &mut self.rows)?;
         self.decisions.extend(decided(&self.rows));
         self.rows.clear();
@@ -122,15 +119,13 @@ impl Listener for LiveSegments {
             detector,
             mut decisions,
             rows: mut last,
-            samples,
-            rate,
+            steps,
             settings,
         } = *self;
         detector.finish(&mut last)?;
         decisions.extend(decided(&last));
-        let seconds = samples as f64 / f64::from(rate.max(1));
         let found = segments(&decisions, HOP_SECONDS);
-        let cut = cut_without_sound(&found, seconds, &settings)?;
+        let cut = cut(&found, &steps, &settings)?;
         rows.extend(cut.iter().flat_map(|segment| [segment.start, segment.end]));
         Ok(())
     }

@@ -6,6 +6,7 @@ use warpsmith_voice::{Result, Segment, SignalError};
 const DAY: f64 = 86_400.0;
 /// Seconds of the steps in which a quiet place is looked for.
 const STEP_SECONDS: f64 = 0.01;
+const STEPS_PER_SECOND: u64 = 100;
 
 /// How segments are cut. The default leaves them as the detector found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -54,11 +55,68 @@ impl CutSettings {
     }
 }
 
+/// The energy of every step of a signal that arrives in pieces: where it is quiet, without the signal itself.
+#[derive(Clone, Debug, Default)]
+pub struct StepEnergies {
+    sample_rate: u32,
+    samples: u64,
+    energies: Vec<f64>,
+}
+
+impl StepEnergies {
+    /// Nothing yet.
+    pub fn new(sample_rate: u32) -> Self {
+        Self {
+            sample_rate: sample_rate.max(1),
+            ..Self::default()
+        }
+    }
+
+    /// Those of a whole signal.
+    pub fn of(signal: &[f32], sample_rate: u32) -> Self {
+        let mut steps = Self::new(sample_rate);
+        steps.hear(signal);
+        steps
+    }
+
+    /// Takes the next samples.
+    pub fn hear(&mut self, mut piece: &[f32]) {
+        while !piece.is_empty() {
+            let rate = u64::from(self.sample_rate.max(1));
+            let step = (self.samples * STEPS_PER_SECOND / rate) as usize;
+            let end = ((step as u64 + 1) * rate).div_ceil(STEPS_PER_SECOND);
+            let count = ((end - self.samples) as usize).min(piece.len());
+            let (here, after) = piece.split_at(count);
+            self.energies.resize(self.energies.len().max(step + 1), 0.0);
+            self.energies[step] += here.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+            self.samples += count as u64;
+            piece = after;
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.samples as f64 / f64::from(self.sample_rate.max(1))
+    }
+
+    /// The middle of the quietest step between two times; the later time where there is none.
+    fn quietest(&self, from: f64, to: f64) -> f64 {
+        let energy = |step: usize| self.energies.get(step).copied().unwrap_or(0.0);
+        let first = (from / STEP_SECONDS).ceil() as usize;
+        let past = (to / STEP_SECONDS) as usize;
+        // Three steps, so that a zero crossing inside a vowel is not taken for a pause.
+        let around = |step: usize| {
+            let before = step.checked_sub(1).map_or(0.0, energy);
+            before + energy(step) + energy(step + 1)
+        };
+        let quietest = (first..past).min_by(|a, b| around(*a).total_cmp(&around(*b)));
+        quietest.map_or(to, |step| (step as f64 + 0.5) * STEP_SECONDS)
+    }
+}
+
 /// Joins, drops, cuts and pads segments, which are in order and apart.
 pub fn cut(
     segments: &[Segment],
-    signal: &[f32],
-    sample_rate: u32,
+    steps: &StepEnergies,
     settings: &CutSettings,
 ) -> Result<Vec<Segment>> {
     let mut joined = joined(segments, settings)?;
@@ -66,27 +124,10 @@ pub fn cut(
         let room = longest - 2.0 * settings.pad;
         joined = joined
             .iter()
-            .flat_map(|segment| pieces(*segment, room, signal, sample_rate))
+            .flat_map(|segment| pieces(*segment, room, steps))
             .collect();
     }
-    let end = signal.len() as f64 / f64::from(sample_rate.max(1));
-    Ok(padded(&joined, settings.pad, end))
-}
-
-/// The same of a signal that is gone, of which only the length in seconds is known: segments of any length.
-pub fn cut_without_sound(
-    segments: &[Segment],
-    seconds: f64,
-    settings: &CutSettings,
-) -> Result<Vec<Segment>> {
-    if let Some(longest) = settings.longest {
-        return Err(SignalError::parameter(
-            "longest segment",
-            longest,
-            "quiet places are found in the sound alone".to_owned(),
-        ));
-    }
-    Ok(padded(&joined(segments, settings)?, settings.pad, seconds))
+    Ok(padded(&joined, settings.pad, steps.seconds()))
 }
 
 /// Segments without short pauses between them, and without short ones.
@@ -105,16 +146,11 @@ fn joined(segments: &[Segment], settings: &CutSettings) -> Result<Vec<Segment>> 
 
 /// A segment in pieces of up to `longest` seconds, cut at the quietest place of each piece's second
 /// half.
-fn pieces(segment: Segment, longest: f64, signal: &[f32], sample_rate: u32) -> Vec<Segment> {
+fn pieces(segment: Segment, longest: f64, steps: &StepEnergies) -> Vec<Segment> {
     let mut pieces = Vec::new();
     let mut rest = segment;
     while rest.end - rest.start > longest {
-        let at = quietest(
-            signal,
-            sample_rate,
-            rest.start + 0.5 * longest,
-            rest.start + longest,
-        );
+        let at = steps.quietest(rest.start + 0.5 * longest, rest.start + longest);
         pieces.push(Segment {
             start: rest.start,
             end: at,
@@ -123,23 +159,6 @@ fn pieces(segment: Segment, longest: f64, signal: &[f32], sample_rate: u32) -> V
     }
     pieces.push(rest);
     pieces
-}
-
-/// The quietest step between two times; the later time where there is none.
-fn quietest(signal: &[f32], sample_rate: u32, from: f64, to: f64) -> f64 {
-    let sample = |seconds: f64| ((seconds * f64::from(sample_rate)) as usize).min(signal.len());
-    let steps = ((to - from) / STEP_SECONDS) as usize;
-    let mut best = (f64::INFINITY, to);
-    for step in 0..steps {
-        let start = from + step as f64 * STEP_SECONDS;
-        // Three steps, so that a zero crossing inside a vowel is not taken for a pause.
-        let heard = &signal[sample(start - STEP_SECONDS)..sample(start + 2.0 * STEP_SECONDS)];
-        let energy: f64 = heard.iter().map(|x| f64::from(*x).powi(2)).sum();
-        if energy < best.0 {
-            best = (energy, start + 0.5 * STEP_SECONDS);
-        }
-    }
-    best.1
 }
 
 /// Segments with room around them: up to the middle between two, and up to the signal's ends.
@@ -186,7 +205,7 @@ mod tests {
             least_pause: 0.2,
             longest: None,
         };
-        let kept = cut(&found, &[0.0; 5100], 1000, &settings).unwrap();
+        let kept = cut(&found, &StepEnergies::of(&[0.0; 5100], 1000), &settings).unwrap();
         let expected = of(&[(0.0, 1.2), (2.8, 4.15), (4.15, 5.1)]);
         for (kept, expected) in kept.iter().zip(&expected) {
             assert!((kept.start - expected.start).abs() < 1e-9, "{kept:?}");
@@ -194,10 +213,20 @@ mod tests {
         }
         assert_eq!(kept.len(), expected.len());
         // A frame of the detector that reaches beyond the end does not.
-        let beyond = cut(&of(&[(1.0, 2.01)]), &[0.0; 2000], 1000, &settings).unwrap();
+        let beyond = cut(
+            &of(&[(1.0, 2.01)]),
+            &StepEnergies::of(&[0.0; 2000], 1000),
+            &settings,
+        )
+        .unwrap();
         assert_eq!(beyond[0].end, 2.0);
         // Nothing set, nothing changed.
-        let same = cut(&found, &[0.0; 5100], 1000, &CutSettings::default()).unwrap();
+        let same = cut(
+            &found,
+            &StepEnergies::of(&[0.0; 5100], 1000),
+            &CutSettings::default(),
+        )
+        .unwrap();
         assert_eq!(same, found);
     }
 
@@ -210,10 +239,38 @@ mod tests {
             longest: Some(4.0),
             ..CutSettings::default()
         };
-        let kept = cut(&of(&[(0.0, 10.0)]), &signal, 1000, &settings).unwrap();
+        let kept = cut(
+            &of(&[(0.0, 10.0)]),
+            &StepEnergies::of(&signal, 1000),
+            &settings,
+        )
+        .unwrap();
         assert_eq!(kept.len(), 3);
         assert!((3.40..3.46).contains(&kept[0].end), "{kept:?}");
         assert!((7.00..7.04).contains(&kept[1].end), "{kept:?}");
+    }
+
+    #[test]
+    fn pieces_of_a_signal_have_the_steps_of_the_whole() {
+        // 10 ms are no whole number of samples at the last two rates.
+        for rate in [16_000, 44_100, 11_025, 999] {
+            let signal: Vec<f32> = (0..3 * rate as usize / 2)
+                .map(|n| ((n * n) as f32 * 0.13).sin())
+                .collect();
+            let whole = StepEnergies::of(&signal, rate);
+            assert_eq!(whole.energies.len(), 150, "{rate}");
+            for size in [1, 37, 4_096] {
+                let mut steps = StepEnergies::new(rate);
+                for piece in signal.chunks(size) {
+                    steps.hear(piece);
+                }
+                assert_eq!(steps.samples, whole.samples);
+                for (one, other) in steps.energies.iter().zip(&whole.energies) {
+                    assert!((one - other).abs() < 1e-9 * other, "{rate} {size}");
+                }
+                assert_eq!(steps.energies.len(), whole.energies.len());
+            }
+        }
     }
 
     #[test]
@@ -236,7 +293,10 @@ mod tests {
                 },
             ];
             for settings in all {
-                assert!(cut(&[], &[], 16_000, &settings).is_err(), "{settings:?}");
+                assert!(
+                    cut(&[], &StepEnergies::new(16_000), &settings).is_err(),
+                    "{settings:?}"
+                );
             }
         }
         let tight = CutSettings {
@@ -244,7 +304,9 @@ mod tests {
             longest: Some(2.0),
             ..CutSettings::default()
         };
-        let said = cut(&[], &[], 16_000, &tight).unwrap_err().to_string();
+        let said = cut(&[], &StepEnergies::new(16_000), &tight)
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("longest segment"), "{said}");
     }
 
@@ -266,7 +328,7 @@ mod tests {
                 .map(|n| ((n * n) as f32 * 0.13).sin())
                 .collect();
             let settings = CutSettings { pad, least_pause, longest: Some(longest), least_speech: 0.0 };
-            let kept = cut(&found, &signal, 200, &settings).unwrap();
+            let kept = cut(&found, &StepEnergies::of(&signal, 200), &settings).unwrap();
             let end = signal.len() as f64 / 200.0;
             for pair in kept.windows(2) {
                 prop_assert!(pair[0].end <= pair[1].start + 1e-9);

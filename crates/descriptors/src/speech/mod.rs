@@ -4,5 +4,5 @@
 mod cut;
 mod text;
 
-pub use cut::{CutSettings, cut, cut_without_sound};
+pub use cut::{CutSettings, StepEnergies, cut};
 pub use text::{Labelled, TextForm};

@@ -173,6 +173,24 @@ impl ConstantQ {
         frames
     }
 
+    /// Samples on either side of a frame's place that it depends on, or a few less.
+    pub(super) fn reach(&self) -> usize {
+        let taps = |resampler: &Resampler| resampler.polyphase().2;
+        let (mut before, mut factor) = match &self.early {
+            Some((resampler, _)) => (taps(resampler), resampler.polyphase().1),
+            None => (0, 1),
+        };
+        let mut reach = 0;
+        for octave in &self.octaves {
+            reach = reach.max(before + (octave.framing.length / 2 + 1) * factor);
+            if octave.halves {
+                before += taps(&self.halving) * factor;
+                factor *= 2;
+            }
+        }
+        reach
+    }
+
     /// The octaves, highest first, each with the conversion before it and its scale, where there is one.
     pub(crate) fn octaves(&self) -> impl Iterator<Item = (&Octave, Option<(&Resampler, f32)>)> {
         let early = self.early.as_ref();

@@ -4,8 +4,10 @@
 
 mod cpu;
 mod cuda;
+mod stream;
 mod workload;
 
 pub use cpu::{ConstantQ, ConstantQSettings};
 pub use cuda::{constant_q_in_place, constant_q_on_cuda};
+pub use stream::ConstantQStream;
 pub(crate) use workload::CONSTANT_Q;
