@@ -92,11 +92,41 @@ impl Body<'_, '_> {
                 self.call_builtin(index, &positional, &named, ty, expects)
             }
             Target::Function(set) => match self.find_overload(set, &positional, &named)? {
-                Some(index) => self.call_function(index, &positional, &named),
+                Some(index) => {
+                    self.refuse_tuple_of_literals(index, args)?;
+                    self.call_function(index, &positional, &named)
+                }
                 None => Err(self.no_overload("this function", &positional, &named)),
             },
             Target::Struct(id) => self.call_struct(id, &positional, &named),
         }
+    }
+
+    /// A tuple of nothing but literals is a value of Python to Warp, of which a generic function has no instance.
+    fn refuse_tuple_of_literals(&self, function: u32, args: List) -> Res<()> {
+        let tree = &self.shared.tree;
+        let is_literal = |expr: &ExprId| {
+            let kind = tree.expr(*expr).kind;
+            matches!(
+                kind,
+                ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_)
+            )
+        };
+        let refused = tree
+            .exprs_in(args)
+            .iter()
+            .any(|expr| match tree.expr(*expr).kind {
+                ExprKind::Tuple(list) => list.len > 0 && tree.exprs_in(list).iter().all(is_literal),
+                _ => false,
+            });
+        if refused && self.shared.scope.functions[function as usize].instance {
+            return Err(hinted(
+                "K007",
+                "a generic function does not take a tuple of literals",
+                "give the tuple a name first: `pair = (1.0, 2.0)`",
+            ));
+        }
+        Ok(())
     }
 
     /// A function that Warp's own library defines in Python, where its source was given.
