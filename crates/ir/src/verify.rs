@@ -351,6 +351,12 @@ impl Checker<'_> {
         self.check(known, "a field that does not exist");
     }
 
+    /// Whether a parameter takes searches of every kind, and this is one.
+    fn is_erased(&self, param: TypeId, given: TypeId) -> bool {
+        let kind = |ty| self.module.types.get(self.module.types.value_of(ty));
+        matches!((kind(param), kind(given)), (Type::Query(a), Type::Query(b)) if a == b.erased())
+    }
+
     /// Whether a variable is a number that a `literal` makes 64 bits wide, somewhere in the function.
     fn is_widened(&self, var: VarId) -> bool {
         let mut ops = self.function.ops.iter();
@@ -398,6 +404,7 @@ impl Checker<'_> {
                             self.module.types.equal(param.ty, ty)
                                 || self.module.types.array_parts(ty).is_some()
                                 || self.is_widened(*arg)
+                                || self.is_erased(param.ty, ty)
                         })
                     });
                 self.check(same, "operands that do not fit the function's parameters");
