@@ -82,6 +82,17 @@ pub struct WorkLaunch<'f> {
     pub arguments: Vec<WorkArgument>,
 }
 
+/// A launch of a kernel that was written as SPIR-V.
+#[derive(Debug)]
+pub struct KernelLaunch<'k> {
+    /// The kernel.
+    pub kernel: &'k VulkanKernel,
+    /// The bytes whose address is its push constant.
+    pub block: Vec<u8>,
+    /// How many workgroups.
+    pub groups: u32,
+}
+
 /// Buffers on a device and what is done to them, recorded.
 #[derive(Debug)]
 pub struct VulkanWork {
@@ -92,13 +103,12 @@ pub struct VulkanWork {
     seconds: Option<f64>,
 }
 
-/// A launch's block and status words on the device.
+/// A launch's block on the device, and its status words if the kernel is a Python kernel.
 #[derive(Debug)]
 struct Bound {
-    function: VulkanFunction,
     block: VulkanBuffer,
-    status: VulkanBuffer,
     groups: u32,
+    checked: Option<(VulkanFunction, VulkanBuffer)>,
 }
 
 impl VulkanWork {
@@ -107,6 +117,50 @@ impl VulkanWork {
         device: &VulkanDevice,
         buffers: Vec<VulkanBuffer>,
         launches: &[WorkLaunch<'_>],
+        steps: &[usize],
+    ) -> Result<Self, VulkanError> {
+        let bound = (launches.iter())
+            .map(|launch| bind(device, launch, &buffers))
+            .collect::<Result<Vec<_>, _>>()?;
+        let kernels: Vec<&VulkanKernel> = (launches.iter())
+            .map(|launch| &launch.function.kernel)
+            .collect();
+        // SAFETY: the blocks hold the addresses of `buffers`; kernels check every index against the sizes in
+        // the blocks, which are the buffers' own.
+        unsafe { Self::recorded(device, buffers, bound, &kernels, steps) }
+    }
+
+    /// As [`VulkanWork::new`], of kernels that were written as SPIR-V.
+    ///
+    /// # Safety
+    /// With its block a kernel reads and writes nothing outside of `buffers`.
+    pub unsafe fn of_kernels(
+        device: &VulkanDevice,
+        buffers: Vec<VulkanBuffer>,
+        launches: &[KernelLaunch<'_>],
+        steps: &[usize],
+    ) -> Result<Self, VulkanError> {
+        let bound = (launches.iter())
+            .map(|launch| {
+                Ok(Bound {
+                    block: device.upload(&launch.block)?,
+                    groups: launch.groups,
+                    checked: None,
+                })
+            })
+            .collect::<Result<Vec<_>, DeviceError>>()?;
+        let kernels: Vec<&VulkanKernel> = launches.iter().map(|launch| launch.kernel).collect();
+        // SAFETY: the caller's promise.
+        unsafe { Self::recorded(device, buffers, bound, &kernels, steps) }
+    }
+
+    /// # Safety
+    /// With its block a kernel reads and writes nothing outside of `buffers`.
+    unsafe fn recorded(
+        device: &VulkanDevice,
+        buffers: Vec<VulkanBuffer>,
+        bound: Vec<Bound>,
+        kernels: &[&VulkanKernel],
         steps: &[usize],
     ) -> Result<Self, VulkanError> {
         if steps.len() > MOST_STEPS {
@@ -119,18 +173,14 @@ impl VulkanWork {
             }
             .into());
         }
-        let bound = (launches.iter())
-            .map(|launch| bind(device, launch, &buffers))
-            .collect::<Result<Vec<_>, _>>()?;
         let recorded: Vec<VulkanStep<'_>> = (steps.iter())
             .map(|n| VulkanStep {
-                kernel: &launches[*n].function.kernel,
+                kernel: kernels[*n],
                 block: bound[*n].block.address(),
                 groups: bound[*n].groups,
             })
             .collect();
-        // SAFETY: the blocks hold the addresses of `buffers`, which live beside the commands until they are
-        // gone; kernels check every index against the sizes in the blocks, which are the buffers' own.
+        // SAFETY: `buffers` live beside the commands until those are gone, and kernels stay inside of them.
         let commands = unsafe { device.record(&recorded, true) }?;
         Ok(Self {
             commands,
@@ -180,11 +230,11 @@ impl VulkanWork {
 
     fn findings(&self) -> Result<Vec<Finding>, VulkanError> {
         let mut found = Vec::new();
-        for bound in &self.bound {
+        for (function, words) in self.bound.iter().filter_map(|b| b.checked.as_ref()) {
             let mut status = [0; 8];
-            bound.status.read(&mut status)?;
+            words.read(&mut status)?;
             let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| status[at + n]));
-            let interpreter = bound.function.interpreter();
+            let interpreter = function.interpreter();
             found.extend(LaunchBlock::findings(&interpreter, [word(0), word(4)]));
         }
         Ok(found)
@@ -227,9 +277,8 @@ fn bind(
     let status = device.upload(&[0xff; 8])?;
     let block = device.upload(&laid_out.bytes(status.address(), &addresses))?;
     Ok(Bound {
-        function: function.clone(),
         block,
-        status,
+        checked: Some((function.clone(), status)),
         groups: laid_out.threads().div_ceil(Spirv::WORKGROUP),
     })
 }

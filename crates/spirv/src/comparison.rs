@@ -1,7 +1,7 @@
 //! Which of two numbers is larger, and the whole numbers around a float.
 //!
-//! NVIDIA's driver takes a `float32` below 2⁻¹²⁶ for 0 where it compares and rounds, whatever the module says
-//! about such numbers; sums and products keep them.
+//! NVIDIA's driver takes a `float32` below 2⁻¹²⁶ for 0 where it compares and rounds, and offers no mode in which
+//! it would not; sums and products keep such numbers.
 
 use super::emitter::{Emitter, kind};
 use super::opcode::{Op, glsl};

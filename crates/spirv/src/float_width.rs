@@ -1,7 +1,7 @@
 //! From `float32` to `float64` and back, subnormal numbers too.
 //!
-//! NVIDIA's driver takes a `float32` below 2⁻¹²⁶ for 0 where `OpFConvert` widens it, whatever the module says
-//! about such numbers. They are therefore converted as whole multiples of the smallest one.
+//! NVIDIA's driver takes a `float32` below 2⁻¹²⁶ for 0 where `OpFConvert` widens it, and offers no mode in which
+//! it would not. Such numbers are therefore converted as whole multiples of the smallest one.
 
 use super::emitter::Emitter;
 use super::opcode::Op;

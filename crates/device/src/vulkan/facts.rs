@@ -77,6 +77,12 @@ pub struct VulkanFacts {
     pub floats: [VulkanFloats; 2],
     /// Whether the driver leaves loops after 65,535 iterations, as Mesa's software driver does.
     pub cuts_loops: bool,
+    /// Threads of a workgroup, at most.
+    pub workgroup_threads: u32,
+    /// Bytes that a workgroup can share.
+    pub workgroup_bytes: u32,
+    /// How many multiprocessors it has; 0 where the driver does not say.
+    pub multiprocessors: u32,
     /// Nanoseconds of a tick of its timer; 0 without one.
     pub timestamp_period: f32,
 }
@@ -179,6 +185,10 @@ fn look(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Option<Found>
         halves: false,
         floats: [VulkanFloats::default(); 2],
         cuts_loops: false,
+        workgroup_threads: (properties.limits.max_compute_work_group_invocations)
+            .min(properties.limits.max_compute_work_group_size[0]),
+        workgroup_bytes: properties.limits.max_compute_shared_memory_size,
+        multiprocessors: 0,
         timestamp_period: 0.0,
     };
     let has_timer = families[family].timestamp_valid_bits > 0;
@@ -230,6 +240,7 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
         text(&properties12.driver_name),
         text(&properties12.driver_info)
     );
+    facts.multiprocessors = multiprocessors(instance, physical);
     facts.cuts_loops = properties12.driver_id == vk::DriverId::MESA_LLVMPIPE;
     let p = &properties12;
     facts.floats = [
@@ -254,6 +265,22 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     if p.rounding_mode_independence != alone && facts.floats[0].nearest != facts.floats[1].nearest {
         facts.floats.iter_mut().for_each(|f| f.nearest = false);
     }
+}
+
+/// How many multiprocessors a device has, where its driver has NVIDIA's extension that says so.
+fn multiprocessors(instance: &ash::Instance, physical: vk::PhysicalDevice) -> u32 {
+    // SAFETY: `physical` was listed by this instance.
+    let offered = unsafe { instance.enumerate_device_extension_properties(physical) };
+    let offered = offered.unwrap_or_default();
+    let name = ash::nv::shader_sm_builtins::NAME;
+    if !(offered.iter()).any(|extension| extension.extension_name_as_c_str() == Ok(name)) {
+        return 0;
+    }
+    let mut counts = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut counts);
+    // SAFETY: the device offers the extension whose structure is in the chain.
+    unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+    counts.shader_sm_count
 }
 
 fn text(characters: &[std::ffi::c_char]) -> String {

@@ -14,6 +14,7 @@
 mod cpu;
 mod cuda;
 mod field;
+mod march;
 mod rule;
 mod sweep;
 mod tiling;
@@ -23,5 +24,7 @@ mod workload;
 pub use cpu::{CpuForm, CpuRun};
 pub use cuda::{CudaForm, CudaRun};
 pub use field::Field;
+pub use march::every_module;
 pub use rule::Rule;
+pub use vulkan::{VulkanForm, VulkanRun};
 pub use workload::RdWorkload;

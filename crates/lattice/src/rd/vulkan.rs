@@ -1,31 +1,161 @@
-//! Runs on Vulkan: a launch per step, all of them recorded as one submission.
+//! Runs on Vulkan, recorded as one submission: several steps to a launch by [`super::march`] where the device
+//! fuses multiply-adds, else a launch of a Python kernel per step.
 
 use bytemuck::cast_slice;
-use warpsmith_device::VulkanDevice;
+use warpsmith_device::{VulkanBuffer, VulkanDevice};
 use warpsmith_execution::{
-    FUSED_MULTIPLY_ADD, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch,
+    FUSED_MULTIPLY_ADD, KernelLaunch, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch,
 };
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::field::Field;
+use super::march::{March, MultiplyAdd, Pass, multiply_add, words};
 use super::rule::Rule;
 use super::workload::ID;
 use crate::vulkan::failed;
 
-/// The start, which runs leave as it is; two media that steps alternate between; the memory.
-const START: [usize; 2] = [0, 1];
-const MEDIA: [usize; 2] = [2, 3];
-const MEMORY: usize = 4;
+/// Medium and memory of the start, which runs leave as they are, and of two states that steps alternate
+/// between.
+const STATES: [[usize; 2]; 3] = [[0, 1], [2, 3], [4, 5]];
+/// Lattices with fewer planes or rows are all rim to workgroups that march.
+const LEAST_EXTENT: usize = 16;
+/// Multiprocessors where the driver does not say how many there are.
+const USUAL_MULTIPROCESSORS: u32 = 64;
+
+/// How steps are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VulkanForm {
+    /// One to a launch, by a Python kernel.
+    Steps,
+    /// Up to so many to a launch, by workgroups of so many lines of 32 threads.
+    Marches {
+        /// Steps of a launch.
+        steps: u32,
+        /// Lines of threads.
+        lines: u32,
+    },
+}
 
 /// A reaction-diffusion run on a Vulkan device.
-pub(super) struct VulkanRun {
+#[derive(Debug)]
+pub struct VulkanRun {
     work: VulkanWork,
-    /// The medium that the last step writes.
-    last: usize,
+    /// The medium and the memory that the last step writes.
+    last: [usize; 2],
 }
 
 impl VulkanRun {
-    pub(super) fn new(
+    /// Prepares a run in the form that suits device and lattice, with at most so many steps to a launch.
+    pub fn new(
+        device: &VulkanDevice,
+        rule: Rule,
+        field: &Field,
+        steps: usize,
+        most: Option<u32>,
+    ) -> Result<Self, WorkloadError> {
+        let [nz, ny, nx] = field.shape.extents();
+        let facts = device.facts();
+        let largest = March::largest(facts.workgroup_threads, facts.workgroup_bytes);
+        let suits = nx % 4 == 0 && ny >= LEAST_EXTENT && nz >= LEAST_EXTENT;
+        let how = match suits {
+            true => multiply_add(device, rule)?,
+            false => MultiplyAdd::Wide,
+        };
+        match largest {
+            // Wide ones take longer than the memory that marches save.
+            Some(mut march) if how != MultiplyAdd::Wide => {
+                march.steps = march.steps.min(most.unwrap_or(u32::MAX)).max(1);
+                Self::marching(device, rule, field, steps, march, how)
+            }
+            _ => Self::stepping(device, rule, field, steps),
+        }
+    }
+
+    /// Prepares a run in this form. Rows of marches are whole groups of four cells.
+    pub fn with_form(
+        device: &VulkanDevice,
+        rule: Rule,
+        field: &Field,
+        count: usize,
+        form: VulkanForm,
+    ) -> Result<Self, WorkloadError> {
+        match form {
+            VulkanForm::Steps => Self::stepping(device, rule, field, count),
+            VulkanForm::Marches { steps, lines } => {
+                let march = March { steps, lines };
+                let how = multiply_add(device, rule)?;
+                let facts = device.facts();
+                let fits = march.threads() <= facts.workgroup_threads
+                    && march.shared_bytes() <= facts.workgroup_bytes
+                    && field.shape.extents()[2].is_multiple_of(4)
+                    && (how == MultiplyAdd::Own || facts.float64)
+                    && (1..lines).contains(&steps);
+                if !fits {
+                    let reason = format!("{form:?} suits neither {} nor this lattice", facts.name);
+                    return Err(WorkloadError::Unsupported {
+                        workload: ID,
+                        reason,
+                    });
+                }
+                Self::marching(device, rule, field, count, march, how)
+            }
+        }
+    }
+
+    /// With passes of up to as many steps as `march` makes.
+    fn marching(
+        device: &VulkanDevice,
+        rule: Rule,
+        field: &Field,
+        steps: usize,
+        march: March,
+        how: MultiplyAdd,
+    ) -> Result<Self, WorkloadError> {
+        let buffers = states(device, field)?;
+        let extents = field.shape.extents().map(|extent| extent as u32);
+        let multiprocessors = match device.facts().multiprocessors {
+            0 => USUAL_MULTIPROCESSORS,
+            known => known,
+        };
+        let depths = depths(steps, march.steps as usize);
+        let mut kernels = Vec::new();
+        for steps in 1..=march.steps {
+            let march = March { steps, ..march };
+            if !depths.contains(&(steps as usize)) {
+                continue;
+            }
+            let words = words(march, how, device.facts().floats);
+            // SAFETY: the module is valid (its trial asks `spirv-val`); a workgroup's threads and memory are
+            // within what the device has.
+            let kernel = unsafe { device.kernel(&words) }?;
+            kernels.push((Pass::new(march, extents, multiprocessors, rule), kernel));
+        }
+        let mut launches = Vec::new();
+        let mut last = STATES[0];
+        for (n, depth) in depths.iter().enumerate() {
+            let to = STATES[1 + n % 2];
+            let made = |(pass, _): &&(Pass, _)| pass.march.steps as usize == *depth;
+            let Some((pass, kernel)) = kernels.iter().find(made) else {
+                continue;
+            };
+            let at = [last[0], last[1], to[0], to[1]].map(|n| buffers[n].address());
+            launches.push(KernelLaunch {
+                kernel,
+                block: pass.block(at),
+                groups: pass.groups(),
+            });
+            last = to;
+        }
+        let recorded: Vec<usize> = (0..launches.len()).collect();
+        // SAFETY: each block holds the addresses of four of the buffers, which have as many cells as its sizes
+        // say; threads outside the lattice read and write nothing.
+        let work = unsafe { VulkanWork::of_kernels(device, buffers, &launches, &recorded) };
+        let work = work.map_err(failed(ID))?;
+        Ok(Self { work, last })
+    }
+
+    /// With a launch of a Python kernel per step.
+    fn stepping(
         device: &VulkanDevice,
         rule: Rule,
         field: &Field,
@@ -45,25 +175,17 @@ impl VulkanRun {
             kernel = "rd_step4";
         }
         let function = VulkanFunction::compile(device, &source, kernel).map_err(failed(ID))?;
-        let bytes = 4 * field.shape.cells();
-        let buffers = vec![
-            device.upload(cast_slice(&field.u))?,
-            device.upload(cast_slice(&field.e))?,
-            device.buffer(bytes)?,
-            device.buffer(bytes)?,
-            device.buffer(bytes)?,
-        ];
-        let launch = |u: usize, e: usize, next: usize| {
+        let launch = |from: [usize; 2], to: [usize; 2]| {
             let array = |at| WorkArgument::Array(at, dim.clone());
             let number = |value| WorkArgument::Float(f64::from(value));
             WorkLaunch {
                 function: &function,
                 dim: dim.clone(),
                 arguments: vec![
-                    array(u),
-                    array(e),
-                    array(next),
-                    array(MEMORY),
+                    array(from[0]),
+                    array(from[1]),
+                    array(to[0]),
+                    array(to[1]),
                     number(rule.centre),
                     number(rule.diffusion),
                     number(rule.reaction),
@@ -72,11 +194,10 @@ impl VulkanRun {
                 ],
             }
         };
-        // A cell looks at its own memory alone, which can therefore be changed in place.
         let launches = [
-            launch(START[0], START[1], MEDIA[0]),
-            launch(MEDIA[0], MEMORY, MEDIA[1]),
-            launch(MEDIA[1], MEMORY, MEDIA[0]),
+            launch(STATES[0], STATES[1]),
+            launch(STATES[1], STATES[2]),
+            launch(STATES[2], STATES[1]),
         ];
         let which = |step: usize| match step {
             0 => 0,
@@ -84,10 +205,30 @@ impl VulkanRun {
             _ => 2,
         };
         let recorded: Vec<usize> = (0..steps).map(which).collect();
+        let buffers = states(device, field)?;
         let work = VulkanWork::new(device, buffers, &launches, &recorded).map_err(failed(ID))?;
-        let last = if steps % 2 == 1 { MEDIA[0] } else { MEDIA[1] };
+        let last = if steps % 2 == 1 { STATES[1] } else { STATES[2] };
         Ok(Self { work, last })
     }
+}
+
+fn states(device: &VulkanDevice, field: &Field) -> Result<Vec<VulkanBuffer>, WorkloadError> {
+    let mut buffers = vec![
+        device.upload(cast_slice(&field.u))?,
+        device.upload(cast_slice(&field.e))?,
+    ];
+    for _ in 0..4 {
+        buffers.push(device.buffer(4 * field.shape.cells())?);
+    }
+    Ok(buffers)
+}
+
+/// How many steps each pass makes: at most `most`, and more than one wherever that can be.
+fn depths(steps: usize, most: usize) -> Vec<usize> {
+    let passes = steps.div_ceil(most.max(1)).max(1);
+    (0..passes)
+        .map(|n| steps / passes + usize::from(n < steps % passes))
+        .collect()
 }
 
 impl Prepared for VulkanRun {
@@ -100,15 +241,51 @@ impl Prepared for VulkanRun {
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
-        for buffer in [MEDIA[0], MEDIA[1], MEMORY] {
-            self.work.poison(buffer).map_err(failed(ID))?;
+        for buffer in STATES[1..].iter().flatten() {
+            self.work.poison(*buffer).map_err(failed(ID))?;
         }
         Ok(())
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
-        let u: Vec<f32> = self.work.output(self.last).map_err(failed(ID))?;
-        let e: Vec<f32> = self.work.output(MEMORY).map_err(failed(ID))?;
+        let [u, e] = self.last;
+        let u: Vec<f32> = self.work.output(u).map_err(failed(ID))?;
+        let e: Vec<f32> = self.work.output(e).map_err(failed(ID))?;
         Ok(Output::F32([u, e].concat()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_make_all_steps_and_no_pass_more_than_it_can() {
+        for most in 1..=3 {
+            for steps in 1..50 {
+                let depths = depths(steps, most);
+                assert_eq!(depths.iter().sum::<usize>(), steps);
+                assert_eq!(depths.len(), steps.div_ceil(most));
+                assert!(depths.iter().all(|depth| (1..=most).contains(depth)));
+            }
+        }
+    }
+
+    #[test]
+    fn workgroups_cover_the_lattice() {
+        let march = March {
+            steps: 3,
+            lines: 16,
+        };
+        for extents in [[512, 512, 512], [16, 16, 4], [1000, 27, 124]] {
+            let shape = crate::Shape::new(&extents.map(|extent| extent as usize)).unwrap();
+            let pass = Pass::new(march, extents, 132, Rule::usual(shape));
+            let [nz, ny, nx] = extents;
+            let (columns, rows) = ((nx / 4).div_ceil(30), ny.div_ceil(26));
+            let chunks = nz.div_ceil(pass.chunk);
+            assert_eq!(pass.groups(), columns * rows * chunks);
+            assert!(chunks * pass.chunk >= nz && (chunks - 1) * pass.chunk < nz);
+            assert_eq!(pass.block([1, 2, 3, 4]).len(), 80);
+        }
     }
 }

@@ -104,7 +104,14 @@ impl Workload for RdWorkload {
             Device::Cpu(cpu) => Box::new(CpuPrepared::new(cpu, parameters, field, steps)?),
             Device::Cuda(gpu) => Box::new(CudaPrepared::new(gpu, parameters, &field, steps)?),
             Device::Vulkan(device) => {
-                Box::new(VulkanRun::new(device, Rule::usual(shape), &field, steps)?)
+                let most = parameters.choice("blocking").parse().ok();
+                Box::new(VulkanRun::new(
+                    device,
+                    Rule::usual(shape),
+                    &field,
+                    steps,
+                    most,
+                )?)
             }
         })
     }

@@ -3,11 +3,15 @@
 
 #![allow(clippy::print_stderr, reason = "a trial says why it is ignored")]
 
+use std::process::Command;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_lattice::Shape;
+use warpsmith_lattice::rd::{CpuForm, CpuRun, Field, Rule, VulkanForm, VulkanRun};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::{Parity, check_parity};
-use warpsmith_workload::{Parameters, Workload, WorkloadError};
+use warpsmith_workload::{Output, Parameters, Prepared, Workload, WorkloadError};
 
 /// A workload and what is set of it.
 type Case = (&'static str, &'static [(&'static str, &'static str)]);
@@ -30,6 +34,9 @@ const CASES: [Case; 11] = [
     ("lattice/xor", &[("bytes", "3"), ("key", "256")]),
 ];
 
+/// Lattices that end in the middle of a tile, and steps that leave a rest.
+const MARCHES: [([usize; 3], usize); 3] = [([37, 45, 124], 7), ([16, 16, 8], 4), ([3, 70, 132], 2)];
+
 fn main() {
     let arguments = Arguments::from_args();
     let device = Device::open(DeviceChoice::Vulkan(0));
@@ -49,11 +56,71 @@ fn main() {
         refused,
     ));
     trials.push(Trial::test("the device's timer gives samples", timed));
+    for (extents, steps) in MARCHES {
+        let name = format!("{steps} steps of {extents:?} in marches are the CPU's");
+        trials.push(Trial::test(name, move || marches(extents, steps)));
+    }
     let trials = trials.into_iter();
-    let trials = trials
+    let mut trials: Vec<Trial> = trials
         .map(|trial| trial.with_ignored_flag(missing))
         .collect();
+    let no_validator = Command::new("spirv-val").arg("--version").output().is_err();
+    if no_validator {
+        eprintln!("no `spirv-val` (Debian: `spirv-tools`): validity is not checked");
+    }
+    let valid = Trial::test("kernels that were written by hand are valid SPIR-V", valid);
+    trials.push(valid.with_ignored_flag(no_validator));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn valid() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("kernel.spv");
+    for words in warpsmith_lattice::rd::every_module() {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::fs::write(&file, bytes)?;
+        let checked = Command::new("spirv-val")
+            .args(["--target-env", "vulkan1.2"])
+            .arg(&file)
+            .output()?;
+        if !checked.status.success() {
+            return Err(String::from_utf8_lossy(&checked.stderr).into_owned().into());
+        }
+    }
+    Ok(())
+}
+
+fn marches(extents: [usize; 3], steps: usize) -> Result<(), Failed> {
+    let device = Device::open(DeviceChoice::Vulkan(0))?;
+    let device = device.vulkan().ok_or("no Vulkan device")?;
+    let shape = Shape::new(&extents)?;
+    let (rule, field) = (Rule::usual(shape), Field::noise(shape, 5)?);
+    let Device::Cpu(cpu) = Device::open(DeviceChoice::Cpu)? else {
+        return Err("no CPU".into());
+    };
+    let mut expected = CpuRun::new(&cpu, rule, CpuForm::Plain, field.clone())?;
+    expected.advance(steps);
+    let expected = expected.into_field();
+    let expected = [expected.u, expected.e].concat();
+    for (deep, lines) in [(1, 8), (2, 8), (3, 8), (2, 16)] {
+        let form = VulkanForm::Marches { steps: deep, lines };
+        let mut run = VulkanRun::with_form(device, rule, &field, steps, form)?;
+        run.poison()?;
+        run.run_once()?;
+        let Output::F32(actual) = run.output()? else {
+            return Err("no floats".into());
+        };
+        let differ = |(a, b): (&f32, &f32)| a.to_bits() != b.to_bits();
+        let count = actual
+            .iter()
+            .zip(&expected)
+            .filter(|pair| differ(*pair))
+            .count();
+        if count > 0 || actual.len() != expected.len() {
+            return Err(format!("{form:?}: {count} of {} differ", expected.len()).into());
+        }
+    }
+    Ok(())
 }
 
 fn workload(id: &str) -> Result<Box<dyn Workload>, Failed> {
