@@ -8,12 +8,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use warpsmith_device::{CpuDevice, CudaDevice, DeviceError, Event, Stream};
+use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, DeviceError, Event, Stream};
 use warpsmith_lattice::bfs::{CudaSearch, Maze, TileSearch};
 use warpsmith_lattice::catalytic::{CpuBorrow, CudaBorrow, Obstacles, Walks};
-use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
+use warpsmith_lattice::rd::{
+    CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule, VulkanForm, VulkanRun,
+};
 use warpsmith_lattice::xor::{CudaXor, Key};
 use warpsmith_lattice::{Cell, InstructionSet, Shape};
+use warpsmith_workload::Prepared;
 use warpsmith_workload::random::Random;
 
 static TINY: AtomicBool = AtomicBool::new(false);
@@ -51,7 +54,7 @@ fn main() {
     TINY.store(asked.iter().any(|word| word == "tiny"), Ordering::Relaxed);
     let asked: Vec<String> = asked.into_iter().filter(|word| word != "tiny").collect();
     let wanted = |part: &str| asked.is_empty() || asked.iter().any(|word| word == part);
-    let parts: [(&str, Part); 9] = [
+    let parts: [(&str, Part); 10] = [
         ("parity-rd", parity_rd),
         ("parity-catalytic", parity_catalytic),
         ("parity-xor", parity_xor),
@@ -59,6 +62,7 @@ fn main() {
         ("rd", figures_rd),
         ("small", figures_small),
         ("catalytic", figures_catalytic),
+        ("vulkan", figures_vulkan),
         ("xor", figures_xor),
         ("bfs", figures_bfs),
     ];
@@ -393,6 +397,61 @@ fn figures_small(gpu: &CudaDevice) -> Outcome {
                 wall * 1e6
             );
         }
+    }
+    Ok(())
+}
+
+/// Reaction-diffusion through Vulkan in each of its forms, beside CUDA.
+fn figures_vulkan(gpu: &CudaDevice) -> Outcome {
+    const STEPS: usize = 10;
+    let shape = Shape::cube(512)?;
+    let (rule, field) = (Rule::usual(shape), Field::noise(shape, fresh_seed())?);
+    let form = CudaForm::Blocked {
+        depth: 3,
+        planes: 0,
+    };
+    let mut run = CudaRun::new(gpu, rule, form, &field)?;
+    let stream = run.stream().clone();
+    let graph = run.record(STEPS)?;
+    let cuda = device_time(gpu, &stream, 20, || graph.launch(&stream))?;
+    println!("CUDA, {form:?}: {:.3} ms", cuda * 1e3);
+    drop((graph, run));
+    let device = Device::open(DeviceChoice::Vulkan(0))?;
+    let device = device.vulkan().ok_or("no Vulkan device")?;
+    for (steps, subgroups, noted) in [
+        (3, true, true),
+        (3, false, true),
+        (3, true, false),
+        (3, false, false),
+        (2, true, true),
+    ] {
+        let form = VulkanForm::Marches {
+            steps,
+            lines: 16,
+            subgroups,
+            noted,
+        };
+        let mut run = match VulkanRun::with_form(device, rule, &field, STEPS, form) {
+            Ok(run) => run,
+            Err(error) => {
+                println!("{form:?}: {error}");
+                continue;
+            }
+        };
+        let mut times = Vec::new();
+        for sample in 0..22 {
+            run.run_once()?;
+            if sample >= 2 {
+                times.extend(run.device_seconds());
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        let median = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
+        let share = cuda / median;
+        println!(
+            "{form:?}: {:.3} ms, {share:.2} of CUDA's rate",
+            median * 1e3
+        );
     }
     Ok(())
 }

@@ -81,6 +81,8 @@ pub struct VulkanFacts {
     pub workgroup_threads: u32,
     /// Bytes that a workgroup can share.
     pub workgroup_bytes: u32,
+    /// Threads of every subgroup, where those of a compute shader can pass numbers along; else 0.
+    pub subgroup_shuffles: u32,
     /// How many multiprocessors it has; 0 where the driver does not say.
     pub multiprocessors: u32,
     /// Nanoseconds of a tick of its timer; 0 without one.
@@ -188,6 +190,7 @@ fn look(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Option<Found>
         workgroup_threads: (properties.limits.max_compute_work_group_invocations)
             .min(properties.limits.max_compute_work_group_size[0]),
         workgroup_bytes: properties.limits.max_compute_shared_memory_size,
+        subgroup_shuffles: 0,
         multiprocessors: 0,
         timestamp_period: 0.0,
     };
@@ -218,8 +221,11 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     // SAFETY: the chain holds structures of Vulkan 1.2, which the device offers.
     unsafe { instance.get_physical_device_features2(physical, &mut features) };
     let base = features.features;
+    let mut properties11 = vk::PhysicalDeviceVulkan11Properties::default();
     let mut properties12 = vk::PhysicalDeviceVulkan12Properties::default();
-    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut properties12);
+    let mut properties = vk::PhysicalDeviceProperties2::default()
+        .push_next(&mut properties11)
+        .push_next(&mut properties12);
     // SAFETY: as above.
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
     let needed = [
@@ -240,6 +246,13 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
         text(&properties12.driver_name),
         text(&properties12.driver_info)
     );
+    let shuffles = vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE;
+    if (properties11.subgroup_supported_operations).contains(shuffles)
+        && (properties11.subgroup_supported_stages).contains(vk::ShaderStageFlags::COMPUTE)
+        && has_one_subgroup_size(instance, physical)
+    {
+        facts.subgroup_shuffles = properties11.subgroup_size;
+    }
     facts.multiprocessors = multiprocessors(instance, physical);
     facts.cuts_loops = properties12.driver_id == vk::DriverId::MESA_LLVMPIPE;
     let p = &properties12;
@@ -265,6 +278,20 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     if p.rounding_mode_independence != alone && facts.floats[0].nearest != facts.floats[1].nearest {
         facts.floats.iter_mut().for_each(|f| f.nearest = false);
     }
+}
+
+/// Whether all subgroups have the size that the device states: some drivers choose another per kernel.
+fn has_one_subgroup_size(instance: &ash::Instance, physical: vk::PhysicalDevice) -> bool {
+    // SAFETY: `physical` was listed by this instance.
+    let api = unsafe { instance.get_physical_device_properties(physical) }.api_version;
+    if api < vk::API_VERSION_1_3 {
+        return false;
+    }
+    let mut sizes = vk::PhysicalDeviceVulkan13Properties::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut sizes);
+    // SAFETY: the device has Vulkan 1.3, whose structure is in the chain.
+    unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+    sizes.min_subgroup_size == sizes.max_subgroup_size
 }
 
 /// How many multiprocessors a device has, where its driver has NVIDIA's extension that says so.

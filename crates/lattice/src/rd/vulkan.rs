@@ -9,7 +9,7 @@ use warpsmith_execution::{
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::field::Field;
-use super::march::{March, MultiplyAdd, Pass, multiply_add, words};
+use super::march::{March, MultiplyAdd, NoteUse, Pass, Way, multiply_add, never_subnormal, words};
 use super::rule::Rule;
 use super::workload::ID;
 use crate::vulkan::failed;
@@ -17,6 +17,10 @@ use crate::vulkan::failed;
 /// Medium and memory of the start, which runs leave as they are, and of two states that steps alternate
 /// between.
 const STATES: [[usize; 2]; 3] = [[0, 1], [2, 3], [4, 5]];
+/// The notes of marches.
+const NOTES: usize = 6;
+/// Threads of a subgroup whose threads show each other what marches carry along a row.
+const SUBGROUP: u32 = 32;
 /// Lattices with fewer planes or rows are all rim to workgroups that march.
 const LEAST_EXTENT: usize = 16;
 /// Multiprocessors where the driver does not say how many there are.
@@ -33,6 +37,10 @@ pub enum VulkanForm {
         steps: u32,
         /// Lines of threads.
         lines: u32,
+        /// Whether lines are subgroups, where the device has subgroups of 32 threads.
+        subgroups: bool,
+        /// Whether a launch repeats what another one was too quick for, on any device.
+        noted: bool,
     },
 }
 
@@ -55,7 +63,8 @@ impl VulkanRun {
     ) -> Result<Self, WorkloadError> {
         let [nz, ny, nx] = field.shape.extents();
         let facts = device.facts();
-        let largest = March::largest(facts.workgroup_threads, facts.workgroup_bytes);
+        let subgroups = facts.subgroup_shuffles == SUBGROUP;
+        let largest = March::largest(facts.workgroup_threads, facts.workgroup_bytes, subgroups);
         let suits = nx % 4 == 0 && ny >= LEAST_EXTENT && nz >= LEAST_EXTENT;
         let how = match suits {
             true => multiply_add(device, rule)?,
@@ -65,7 +74,8 @@ impl VulkanRun {
             // Wide ones take longer than the memory that marches save.
             Some(mut march) if how != MultiplyAdd::Wide => {
                 march.steps = march.steps.min(most.unwrap_or(u32::MAX)).max(1);
-                Self::marching(device, rule, field, steps, march, how)
+                let noted = how == MultiplyAdd::Guarded && never_subnormal(&rule, field);
+                Self::marching(device, rule, field, steps, march, &ways(how, noted))
             }
             _ => Self::stepping(device, rule, field, steps),
         }
@@ -81,14 +91,25 @@ impl VulkanRun {
     ) -> Result<Self, WorkloadError> {
         match form {
             VulkanForm::Steps => Self::stepping(device, rule, field, count),
-            VulkanForm::Marches { steps, lines } => {
-                let march = March { steps, lines };
+            VulkanForm::Marches {
+                steps,
+                lines,
+                subgroups,
+                noted,
+            } => {
+                let march = March {
+                    steps,
+                    lines,
+                    subgroups,
+                };
                 let how = multiply_add(device, rule)?;
                 let facts = device.facts();
                 let fits = march.threads() <= facts.workgroup_threads
                     && march.shared_bytes() <= facts.workgroup_bytes
                     && field.shape.extents()[2].is_multiple_of(4)
                     && (how == MultiplyAdd::Own || facts.float64)
+                    && (!subgroups || facts.subgroup_shuffles == SUBGROUP)
+                    && (!noted || never_subnormal(&rule, field))
                     && (1..lines).contains(&steps);
                 if !fits {
                     let reason = format!("{form:?} suits neither {} nor this lattice", facts.name);
@@ -97,21 +118,21 @@ impl VulkanRun {
                         reason,
                     });
                 }
-                Self::marching(device, rule, field, count, march, how)
+                Self::marching(device, rule, field, count, march, &ways(how, noted))
             }
         }
     }
 
-    /// With passes of up to as many steps as `march` makes.
+    /// With passes of up to as many steps as `march` makes, each a launch for each way.
     fn marching(
         device: &VulkanDevice,
         rule: Rule,
         field: &Field,
         steps: usize,
         march: March,
-        how: MultiplyAdd,
+        ways: &[Way],
     ) -> Result<Self, WorkloadError> {
-        let buffers = states(device, field)?;
+        let mut buffers = states(device, field)?;
         let extents = field.shape.extents().map(|extent| extent as u32);
         let multiprocessors = match device.facts().multiprocessors {
             0 => USUAL_MULTIPROCESSORS,
@@ -124,31 +145,35 @@ impl VulkanRun {
             if !depths.contains(&(steps as usize)) {
                 continue;
             }
-            let words = words(march, how, device.facts().floats);
-            // SAFETY: the module is valid (its trial asks `spirv-val`); a workgroup's threads and memory are
-            // within what the device has.
-            let kernel = unsafe { device.kernel(&words) }?;
-            kernels.push((Pass::new(march, extents, multiprocessors, rule), kernel));
+            let pass = Pass::new(march, extents, multiprocessors, rule);
+            for way in ways {
+                let words = words(march, *way, device.facts().floats);
+                // SAFETY: the module is valid (its trial asks `spirv-val`); a workgroup's threads and memory
+                // are within what the device has.
+                let kernel = unsafe { device.kernel(&words) }?;
+                kernels.push((pass, kernel));
+            }
         }
+        let groups = kernels.iter().map(|(pass, _)| pass.groups()).max();
+        buffers.push(device.buffer(4 * groups.unwrap_or(1) as usize)?);
         let mut launches = Vec::new();
         let mut last = STATES[0];
         for (n, depth) in depths.iter().enumerate() {
             let to = STATES[1 + n % 2];
-            let made = |(pass, _): &&(Pass, _)| pass.march.steps as usize == *depth;
-            let Some((pass, kernel)) = kernels.iter().find(made) else {
-                continue;
-            };
             let at = [last[0], last[1], to[0], to[1]].map(|n| buffers[n].address());
-            launches.push(KernelLaunch {
-                kernel,
-                block: pass.block(at),
-                groups: pass.groups(),
-            });
+            let made = |(pass, _): &&(Pass, _)| pass.march.steps as usize == *depth;
+            for (pass, kernel) in kernels.iter().filter(made) {
+                launches.push(KernelLaunch {
+                    kernel,
+                    block: pass.block(at, buffers[NOTES].address()),
+                    groups: pass.groups(),
+                });
+            }
             last = to;
         }
         let recorded: Vec<usize> = (0..launches.len()).collect();
         // SAFETY: each block holds the addresses of four of the buffers, which have as many cells as its sizes
-        // say; threads outside the lattice read and write nothing.
+        // say, and of one with a word to a workgroup; threads outside the lattice read and write nothing.
         let work = unsafe { VulkanWork::of_kernels(device, buffers, &launches, &recorded) };
         let work = work.map_err(failed(ID))?;
         Ok(Self { work, last })
@@ -210,6 +235,27 @@ impl VulkanRun {
         let last = if steps % 2 == 1 { STATES[1] } else { STATES[2] };
         Ok(Self { work, last })
     }
+}
+
+impl VulkanRun {
+    /// How many workgroups of the last launch were repeated with care.
+    pub fn repeated(&self) -> Result<usize, WorkloadError> {
+        let notes: Vec<u32> = self.work.output(NOTES).map_err(failed(ID))?;
+        Ok(notes.iter().filter(|note| **note != 0).count())
+    }
+}
+
+/// The launches of a pass: one, or a quick one and one with care for the workgroups that need it.
+fn ways(how: MultiplyAdd, noted: bool) -> Vec<Way> {
+    let way = |how, notes| Way { how, notes };
+    if !noted {
+        return vec![way(how, NoteUse::Nothing)];
+    }
+    let quick = match how {
+        MultiplyAdd::Guarded => MultiplyAdd::Own,
+        other => other,
+    };
+    vec![way(quick, NoteUse::Writes), way(how, NoteUse::Reads)]
 }
 
 fn states(device: &VulkanDevice, field: &Field) -> Result<Vec<VulkanBuffer>, WorkloadError> {
@@ -276,6 +322,7 @@ mod tests {
         let march = March {
             steps: 3,
             lines: 16,
+            subgroups: false,
         };
         for extents in [[512, 512, 512], [16, 16, 4], [1000, 27, 124]] {
             let shape = crate::Shape::new(&extents.map(|extent| extent as usize)).unwrap();
@@ -285,7 +332,7 @@ mod tests {
             let chunks = nz.div_ceil(pass.chunk);
             assert_eq!(pass.groups(), columns * rows * chunks);
             assert!(chunks * pass.chunk >= nz && (chunks - 1) * pass.chunk < nz);
-            assert_eq!(pass.block([1, 2, 3, 4]).len(), 80);
+            assert_eq!(pass.block([1, 2, 3, 4], 5).len(), 88);
         }
     }
 }

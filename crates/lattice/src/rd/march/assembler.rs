@@ -43,7 +43,9 @@ pub(super) enum Op {
 
 /// GLSL's extended functions.
 pub(super) const ABSOLUTE: u32 = 4;
+pub(super) const CLAMPED: u32 = 81;
 pub(super) const FUSED: u32 = 50;
+const LEAST: u32 = 38;
 
 const PUSH_CONSTANT: u32 = 9;
 const FUNCTION: u32 = 7;
@@ -217,6 +219,26 @@ impl Assembler {
         (pointer, sizes[kind])
     }
 
+    /// The lesser of two words without a sign.
+    pub(super) fn least(&mut self, x: Id, y: Id) -> Id {
+        let id = self.id();
+        put(
+            &mut self.code,
+            12,
+            &[self.word, id, self.functions, LEAST, x, y],
+        );
+        id
+    }
+
+    /// A variable of the function that holds a word.
+    pub(super) fn word_variable(&mut self, initial: Id) -> Id {
+        let (pointer, id) = (self.id(), self.id());
+        put(&mut self.globals, 32, &[pointer, FUNCTION, self.word]);
+        put(&mut self.variables, 59, &[pointer, id, FUNCTION]);
+        self.store(id, initial);
+        id
+    }
+
     /// What lies at an address, aligned to its own size.
     pub(super) fn load_at(&mut self, ty: Id, address: Id) -> Id {
         let (pointer, size) = self.pointer(ty, address);
@@ -252,12 +274,40 @@ impl Assembler {
         self.load(self.wide, place)
     }
 
+    fn built_in(&mut self, which: u32) -> Id {
+        let variable = self.global(self.word, INPUT);
+        // 11: built in.
+        put(&mut self.decorations, 71, &[variable, 11, which]);
+        self.load(self.word, variable)
+    }
+
     /// A thread's number in its workgroup.
     pub(super) fn thread(&mut self) -> Id {
-        let variable = self.global(self.word, INPUT);
-        // 11: built in; 29: the local index.
-        put(&mut self.decorations, 71, &[variable, 11, 29]);
-        self.load(self.word, variable)
+        self.built_in(29)
+    }
+
+    /// A thread's number in its subgroup, and the subgroup's in its workgroup.
+    pub(super) fn in_subgroup(&mut self) -> [Id; 2] {
+        // Operations of subgroups, and that their threads pass numbers to those beside them.
+        self.capabilities.extend([61, 66]);
+        [41, 40].map(|which| self.built_in(which))
+    }
+
+    /// What the thread before this one in its subgroup has.
+    pub(super) fn of_thread_before(&mut self, value: Id) -> Id {
+        self.passed(347, value)
+    }
+
+    /// What the thread behind this one in its subgroup has.
+    pub(super) fn of_thread_behind(&mut self, value: Id) -> Id {
+        self.passed(348, value)
+    }
+
+    fn passed(&mut self, op: u32, value: Id) -> Id {
+        // Scope 3 is the subgroup.
+        let (scope, one, id) = (self.u32(3), self.u32(1), self.id());
+        put(&mut self.code, op, &[self.float, id, scope, value, one]);
+        id
     }
 
     /// A workgroup's number, of a grid of rows.
@@ -276,12 +326,12 @@ impl Assembler {
         self.value(Op::IAdd, self.word, &[row, x])
     }
 
-    /// An array of `float32` that a workgroup shares, and the type of a pointer into it.
-    pub(super) fn shared(&mut self, length: u32) -> (Id, Id) {
+    /// An array of `ty` that a workgroup shares, and the type of a pointer into it.
+    pub(super) fn shared(&mut self, ty: Id, length: u32) -> (Id, Id) {
         let length = self.u32(length);
         let (array, pointer) = (self.id(), self.id());
-        put(&mut self.globals, 28, &[array, self.float, length]);
-        put(&mut self.globals, 32, &[pointer, WORKGROUP, self.float]);
+        put(&mut self.globals, 28, &[array, ty, length]);
+        put(&mut self.globals, 32, &[pointer, WORKGROUP, ty]);
         (self.global(array, WORKGROUP), pointer)
     }
 
@@ -331,11 +381,7 @@ impl Assembler {
 
     /// The body for each whole number from `first` to `last`, of which there is one.
     pub(super) fn each(&mut self, first: Id, last: Id, body: impl FnOnce(&mut Self, Id)) {
-        let pointer = self.id();
-        put(&mut self.globals, 32, &[pointer, FUNCTION, self.word]);
-        let counter = self.id();
-        put(&mut self.variables, 59, &[pointer, counter, FUNCTION]);
-        self.store(counter, first);
+        let counter = self.word_variable(first);
         let [head, inside, next, merge] = [0; 4].map(|_| self.id());
         put(&mut self.code, 249, &[head]);
         put(&mut self.code, 248, &[head]);

@@ -1,7 +1,7 @@
 //! The rule of a cell, as in `rule.rs`, with multiply-adds that round once.
 
-use super::MultiplyAdd;
-use super::assembler::{ABSOLUTE, Assembler, FUSED, Id, Op};
+use super::assembler::{ABSOLUTE, Assembler, CLAMPED, FUSED, Id, Op};
+use super::{MultiplyAdd, NoteUse, Way};
 
 /// What every cell needs.
 pub(super) struct Coefficients {
@@ -86,27 +86,31 @@ fn is_delicate(a: &mut Assembler, seen: &Seen) -> Id {
 /// The rule of a cell, as in `rule.rs`: the next medium and memory. Of cells that do not count any numbers.
 pub(super) fn cell(
     a: &mut Assembler,
-    how: MultiplyAdd,
+    way: Way,
     rule: &Coefficients,
     (own, memory): (Id, Id),
     around: [Id; 6],
     counts: Id,
 ) -> [Id; 2] {
-    if how != MultiplyAdd::Guarded {
-        return cell_by(a, how, rule, (own, memory), around).0;
+    if way.how != MultiplyAdd::Guarded {
+        return cell_by(a, way, rule, (own, memory), around).0;
     }
-    let (usual, seen) = cell_by(a, how, rule, (own, memory), around);
+    let (usual, seen) = cell_by(a, way, rule, (own, memory), around);
     let delicate = is_delicate(a, &seen);
     let careful = a.value(Op::LogicalAnd, a.truth, &[delicate, counts]);
     a.unless(careful, usual, |a| {
-        cell_by(a, MultiplyAdd::Wide, rule, (own, memory), around).0
+        let way = Way {
+            how: MultiplyAdd::Wide,
+            ..way
+        };
+        cell_by(a, way, rule, (own, memory), around).0
     })
 }
 
 /// As [`cell`], all in one way.
 fn cell_by(
     a: &mut Assembler,
-    how: MultiplyAdd,
+    way: Way,
     rule: &Coefficients,
     (own, memory): (Id, Id),
     around: [Id; 6],
@@ -115,23 +119,28 @@ fn cell_by(
     let [x, y, z] = [0, 2, 4].map(|n| a.value(Op::FAdd, float, &[around[n], around[n + 1]]));
     let plane = a.value(Op::FAdd, float, &[x, y]);
     let neighbours = a.value(Op::FAdd, float, &[plane, z]);
-    let laplacian = fused(a, how, rule.centre, own, neighbours);
+    let laplacian = fused(a, way.how, rule.centre, own, neighbours);
     let [half, one, zero, keeps, takes] = [0.5, 1.0, 0.0, 0.9, 0.1].map(|number| a.f32(number));
     let tired = a.value(Op::FOrdGreaterThan, truth, &[memory, half]);
     let rate = a.select(float, tired, rule.damped, rule.reaction);
     let rate = a.value(Op::FMul, float, &[rate, own]);
     let left = a.value(Op::FSub, float, &[one, own]);
     let growth = a.value(Op::FMul, float, &[rate, left]);
-    let moved = fused(a, how, rule.diffusion, laplacian, own);
+    let moved = fused(a, way.how, rule.diffusion, laplacian, own);
     let over = a.value(Op::FSub, float, &[own, rule.threshold]);
-    let grown = fused(a, how, growth, over, moved);
-    let above = a.value(Op::FOrdGreaterThan, truth, &[grown, zero]);
-    let next = a.select(float, above, grown, zero);
-    let below = a.value(Op::FOrdLessThan, truth, &[next, one]);
-    let next = a.select(float, below, next, one);
+    let grown = fused(a, way.how, growth, over, moved);
+    // One instruction on GPUs. What becomes of -0 and NaN, which never come up there, would be open.
+    let next = if way.notes == NoteUse::Writes {
+        a.extended(CLAMPED, &[grown, zero, one])
+    } else {
+        let above = a.value(Op::FOrdGreaterThan, truth, &[grown, zero]);
+        let next = a.select(float, above, grown, zero);
+        let below = a.value(Op::FOrdLessThan, truth, &[next, one]);
+        a.select(float, below, next, one)
+    };
     let change = a.extended(ABSOLUTE, &[laplacian]);
     let change = a.value(Op::FMul, float, &[takes, change]);
-    let kept = fused(a, how, keeps, memory, change);
+    let kept = fused(a, way.how, keeps, memory, change);
     let seen = Seen {
         taken: [own, memory, neighbours],
         given: [laplacian, moved, grown],

@@ -2,7 +2,8 @@
 
 use super::assembler::{Assembler, Id, Op};
 use super::cell::{Coefficients, cell};
-use super::{March, MultiplyAdd, ROWS, WIDTH};
+use super::notes::{Notes, note};
+use super::{March, NoteUse, ROWS, WIDTH, Way};
 use warpsmith_device::VulkanFloats;
 
 /// Four cells, each a `float32`.
@@ -33,20 +34,85 @@ fn stored(a: &mut Assembler, variables: &Four, values: &Four) {
     }
 }
 
-/// The kernel.
-pub(in super::super) fn words(
+/// Cells that threads of a workgroup show each other, of each step: two rows of four to a thread.
+#[derive(Clone, Copy)]
+struct Rows {
     march: March,
-    how: MultiplyAdd,
-    floats: [VulkanFloats; 2],
-) -> Vec<u32> {
+    array: Id,
+    pointer: Id,
+}
+
+impl Rows {
+    fn new(a: &mut Assembler, march: March) -> Self {
+        // Components lie apart, so that threads side by side read words side by side.
+        let (array, pointer) = a.shared(a.float, march.shared_bytes() / 4);
+        Self {
+            march,
+            array,
+            pointer,
+        }
+    }
+
+    fn place(self, a: &mut Assembler, step: u32, component: u32, at: Id) -> Id {
+        let cells = self.march.tile_rows() * WIDTH;
+        let offset = a.u32((4 * step + component) * cells);
+        let at = a.value(Op::IAdd, a.word, &[at, offset]);
+        a.value(Op::AccessChain, self.pointer, &[self.array, at])
+    }
+
+    fn show(self, a: &mut Assembler, step: u32, at: Id, four: &Four) {
+        for (component, value) in (0..).zip(four) {
+            let place = self.place(a, step, component, at);
+            a.store(place, *value);
+        }
+    }
+
+    fn see(self, a: &mut Assembler, step: u32, at: Id) -> Four {
+        [0, 1, 2, 3].map(|component| self.see_one(a, step, component, at))
+    }
+
+    /// The place of one number that nobody needs once all planes are done.
+    fn first(self, a: &mut Assembler) -> Id {
+        let zero = a.u32(0);
+        a.value(Op::AccessChain, self.pointer, &[self.array, zero])
+    }
+
+    fn see_one(self, a: &mut Assembler, step: u32, component: u32, at: Id) -> Id {
+        let place = self.place(a, step, component, at);
+        a.load(a.float, place)
+    }
+}
+
+/// The kernel.
+pub(in super::super) fn words(march: March, way: Way, floats: [VulkanFloats; 2]) -> Vec<u32> {
     let mut a = Assembler::new();
     let block = a.block();
-    let (thread, group) = (a.thread(), a.group());
+    let (five, low) = (a.u32(5), a.u32(31));
+    let [lane, line] = if march.subgroups {
+        a.in_subgroup()
+    } else {
+        let thread = a.thread();
+        let lane = a.value(Op::BitwiseAnd, a.word, &[thread, low]);
+        [
+            lane,
+            a.value(Op::ShiftRightLogical, a.word, &[thread, five]),
+        ]
+    };
+    let group = a.group();
     let groups = read_word(&mut a, block, 56);
     let some = a.value(Op::ULessThan, a.truth, &[group, groups]);
-    let shared = a.shared(march.shared_bytes() / 4);
+    let rows = Rows::new(&mut a, march);
     a.when(some, |a| {
-        marched(a, march, how, block, (thread, group), shared);
+        if way.notes != NoteUse::Reads {
+            return marched(a, march, way, block, [lane, line, group], rows);
+        }
+        let place = note(a, block, group);
+        let noted = a.load_at(a.word, place);
+        let nothing = a.u32(0);
+        let noted = a.value(Op::ULessThan, a.truth, &[nothing, noted]);
+        a.when(noted, |a| {
+            marched(a, march, way, block, [lane, line, group], rows)
+        });
     });
     a.finish(march.threads(), floats)
 }
@@ -64,10 +130,10 @@ fn read_word(a: &mut Assembler, block: Id, at: u64) -> Id {
 fn marched(
     a: &mut Assembler,
     march: March,
-    how: MultiplyAdd,
+    way: Way,
     block: Id,
-    (thread, group): (Id, Id),
-    (shared, into_shared): (Id, Id),
+    [lane, line, group]: [Id; 3],
+    shared: Rows,
 ) {
     let March { steps, .. } = march;
     let tile_rows = march.tile_rows();
@@ -106,9 +172,7 @@ fn marched(
         a.select(word, less, y, x)
     };
     // Where the thread is.
-    let (five, low) = (a.u32(5), a.u32(31));
-    let lane = a.value(Op::BitwiseAnd, word, &[thread, low]);
-    let line = a.value(Op::ShiftRightLogical, word, &[thread, five]);
+    let low = a.u32(31);
     let tile_x = a.value(Op::UMod, word, &[group, across]);
     let rest = a.value(Op::UDiv, word, &[group, across]);
     let tile_y = a.value(Op::UMod, word, &[rest, down]);
@@ -169,22 +233,11 @@ fn marched(
     let end = a.u32(tile_rows - 1);
     let back = least(a, back, end);
     let back = in_shared(a, back, lane);
-    let place = |a: &mut Assembler, step: u32, component: u32, at: Id| {
-        let at = add(a, at, (4 * step + component) * tile_rows * WIDTH);
-        a.value(Op::AccessChain, into_shared, &[shared, at])
-    };
-    let peek = |a: &mut Assembler, step: u32, component: u32, at: Id| {
-        let place = place(a, step, component, at);
-        a.load(a.float, place)
-    };
     let nothing = a.f32(0.0);
     // Nobody depends on what lies there at first; it has to be numbers.
     for step in 0..steps {
         for beside in &beside {
-            for component in 0..4 {
-                let place = place(a, step, component, beside[0]);
-                a.store(place, nothing);
-            }
+            shared.show(a, step, beside[0], &[nothing; 4]);
         }
     }
     a.barrier();
@@ -218,12 +271,17 @@ fn marched(
             }
         }
     };
+    let notes = (way.notes == NoteUse::Writes).then(|| Notes::new(a));
     let start = add(a, first, steps.wrapping_neg());
     let end = add(a, last, steps - 1);
     fetch(a, start);
     a.each(start, end, |a, t| {
         let mut fresh = ahead.each_ref().map(|four| loaded(a, four));
         let mut old = ahead_memory.each_ref().map(|four| loaded(a, four));
+        if let Some(notes) = &notes {
+            notes.medium(a, fresh.as_flattened());
+            notes.memory(a, old.as_flattened());
+        }
         let more = a.value(Op::SLessThan, truth, &[t, end]);
         let next_plane = add(a, t, 1);
         a.when(more, |a| fetch(a, next_plane));
@@ -236,44 +294,51 @@ fn marched(
             let mut next = [[0; 4]; ROWS as usize];
             let mut next_memory = next;
             for r in 0..ROWS as usize {
-                let (y0, y1) = if r == 0 {
-                    let front = [0, 1, 2, 3].map(|c| peek(a, step, c, front));
-                    (front, own[1])
-                } else {
-                    let back = [0, 1, 2, 3].map(|c| peek(a, step, c, back));
-                    (own[0], back)
+                let (y0, y1) = match r {
+                    0 => (shared.see(a, step, front), own[1]),
+                    _ => (own[0], shared.see(a, step, back)),
                 };
-                let left = peek(a, step, 3, beside[r][1]);
-                let right = peek(a, step, 0, beside[r][2]);
+                let [left, right] = if march.subgroups {
+                    let left = a.of_thread_before(own[r][3]);
+                    [left, a.of_thread_behind(own[r][0])]
+                } else {
+                    let left = shared.see_one(a, step, 3, beside[r][1]);
+                    [left, shared.see_one(a, step, 0, beside[r][2])]
+                };
                 let line = [left, own[r][0], own[r][1], own[r][2], own[r][3], right];
                 let counts = a.value(Op::LogicalAnd, truth, &[in_lattice, rows[r].0]);
                 for c in 0..4 {
                     let around = [line[c], line[c + 2], y0[c], y1[c], below[r][c], fresh[r][c]];
                     let now = (own[r][c], old[r][c]);
-                    let [value, memory] = cell(a, how, &rule, now, around, counts);
+                    let [value, memory] = cell(a, way, &rule, now, around, counts);
                     next[r][c] = a.select(a.float, counts, value, nothing);
                     next_memory[r][c] = memory;
                 }
             }
-            // Everybody has read what is written next.
-            a.barrier();
             for r in 0..ROWS as usize {
                 stored(a, &carried.below[s][r], &own[r]);
                 stored(a, &carried.own[s][r], &fresh[r]);
-                for component in 0..4 {
-                    let place = place(a, step, component, beside[r][0]);
-                    a.store(place, fresh[r][component as usize]);
-                }
                 // The memory that a step leaves behind is what the next starts from, one plane later.
                 old[r] = loaded(a, &carried.memory[s][r]);
                 stored(a, &carried.memory[s][r], &next_memory[r]);
             }
             fresh = next;
+            // What the last step leaves is seen by those who read it.
+            if let Some(notes) = &notes
+                && step + 1 < steps
+            {
+                notes.medium(a, fresh.as_flattened());
+            }
         }
-        if steps == 1 {
-            // Otherwise the barrier of another step lies between what is written and read.
-            a.barrier();
+        // Everybody has read what is written next.
+        a.barrier();
+        for (step, own) in (0..).zip(&carried.own) {
+            for (own, beside) in own.iter().zip(&beside) {
+                let own = loaded(a, own);
+                shared.show(a, step, beside[0], &own);
+            }
         }
+        a.barrier();
         let z = add(a, t, steps.wrapping_neg());
         let from = a.value(Op::SGreaterThanEqual, truth, &[z, first]);
         let upto = a.value(Op::SLessThan, truth, &[z, last]);
@@ -292,4 +357,9 @@ fn marched(
             });
         }
     });
+    if let Some(notes) = &notes {
+        let note = note(a, block, group);
+        let shared = shared.first(a);
+        notes.write(a, note, shared, [lane, line]);
+    }
 }

@@ -7,17 +7,20 @@
 //! another workgroup, so only the inner 120 by 2·lines − 2·steps cells are written.
 //!
 //! The rule needs a multiply-add that rounds once, which Vulkan does not promise: [`multiply_add`] tries what
-//! the device's does.
+//! the device's does. Where that takes subnormal numbers for 0, a pass is two launches: a quick one, whose
+//! workgroups note that they met small numbers ([`notes`]), and one that repeats those with care.
 
 mod assembler;
 mod cell;
 mod kernel;
+mod notes;
 mod probe;
 
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanFloats;
 
 pub(super) use kernel::words;
+pub(super) use notes::never_subnormal;
 pub(super) use probe::multiply_add;
 
 use super::rule::Rule;
@@ -37,6 +40,24 @@ pub(super) enum MultiplyAdd {
     Wide,
 }
 
+/// How a launch makes its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    pub(super) how: MultiplyAdd,
+    pub(super) notes: NoteUse,
+}
+
+/// What a launch does with the notes of workgroups that met small numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoteUse {
+    /// Nothing.
+    Nothing,
+    /// Writes them.
+    Writes,
+    /// Makes the steps of those workgroups alone.
+    Reads,
+}
+
 /// A kernel's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct March {
@@ -44,6 +65,8 @@ pub(super) struct March {
     pub(super) steps: u32,
     /// Lines of 32 threads.
     pub(super) lines: u32,
+    /// Whether a line is a subgroup, whose threads see their neighbours' numbers without shared memory.
+    pub(super) subgroups: bool,
 }
 
 /// A pass over a lattice: what its workgroups are, and the numbers that they read.
@@ -59,8 +82,12 @@ pub(super) struct Pass {
 
 impl March {
     /// The kernel with the most steps to a pass that workgroups of so many threads and bytes can run.
-    pub(super) fn largest(threads: u32, bytes: u32) -> Option<Self> {
-        let shapes = [(3, 16), (2, 16), (2, 8)].map(|(steps, lines)| Self { steps, lines });
+    pub(super) fn largest(threads: u32, bytes: u32, subgroups: bool) -> Option<Self> {
+        let shapes = [(3, 16), (2, 16), (2, 8)].map(|(steps, lines)| Self {
+            steps,
+            lines,
+            subgroups,
+        });
         let mut shapes = shapes.into_iter();
         shapes.find(|shape| shape.threads() <= threads && shape.shared_bytes() <= bytes)
     }
@@ -111,8 +138,9 @@ impl Pass {
         self.tiles().iter().product()
     }
 
-    /// What the kernel reads: addresses of medium and memory, before and after, then sizes and the rule.
-    pub(super) fn block(&self, addresses: [u64; 4]) -> Vec<u8> {
+    /// What the kernel reads: addresses of medium and memory, before and after, then sizes, the rule and the
+    /// address of the notes, a word to a workgroup.
+    pub(super) fn block(&self, addresses: [u64; 4], notes: u64) -> Vec<u8> {
         let [nz, ny, nx] = self.extents;
         let [across, down, _] = self.tiles();
         let sizes = [nx / 4, ny, nz, self.chunk, across, down, self.groups()];
@@ -125,7 +153,8 @@ impl Pass {
             rule.threshold,
         ];
         let addresses: &[u8] = cast_slice(&addresses);
-        [addresses, cast_slice(&sizes), cast_slice(&rule)].concat()
+        let notes = notes.to_le_bytes();
+        [addresses, cast_slice(&sizes), cast_slice(&rule), &notes].concat()
     }
 }
 
@@ -138,9 +167,20 @@ pub fn every_module() -> Vec<Vec<u32>> {
         special: true,
     };
     let mut modules = vec![probe::probe([all; 2])];
+    let mut ways = Vec::new();
+    for how in [MultiplyAdd::Own, MultiplyAdd::Guarded, MultiplyAdd::Wide] {
+        for notes in [NoteUse::Nothing, NoteUse::Writes, NoteUse::Reads] {
+            ways.extend([false, true].map(|subgroups| (Way { how, notes }, subgroups)));
+        }
+    }
     for (steps, lines) in [(1, 16), (2, 8), (2, 16), (3, 16)] {
-        for how in [MultiplyAdd::Own, MultiplyAdd::Guarded, MultiplyAdd::Wide] {
-            modules.push(words(March { steps, lines }, how, [all; 2]));
+        for (way, subgroups) in &ways {
+            let march = March {
+                steps,
+                lines,
+                subgroups: *subgroups,
+            };
+            modules.push(words(march, *way, [all; 2]));
         }
     }
     modules
