@@ -12,6 +12,7 @@ mod fourier;
 mod frame;
 mod interrupt;
 mod level;
+mod linear_prediction;
 mod loudness;
 mod normalise;
 mod resample;
@@ -28,11 +29,13 @@ pub use fourier::{
     Inlet, Outlet, PreciseTransform, RealBlock, smooth_length_at_least, transform_roots,
 };
 pub use frame::{
-    Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, Padding, SpectrumSettings,
-    Symmetry, Tile, Window, first_centre, sample_before, transpose_into,
+    Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, OverlapAdd, Padding,
+    SpectrumSettings, Symmetry, Tile, Window, first_centre, invertible, sample_before,
+    transpose_into,
 };
 pub use interrupt::{checkpoint, interruptible};
 pub use level::{LevelStream, Levels, energy};
+pub use linear_prediction::{ROOTS_TOGETHER, burg, polynomial_roots};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{LevelTarget, normalise};
 pub use resample::{BrickWall, Quality, ResampleStream, Resampler};

@@ -2,6 +2,8 @@
 
 mod centred;
 mod framing;
+mod hop_weights;
+mod overlap_add;
 mod queue;
 mod rows;
 mod spectrum;
@@ -10,6 +12,7 @@ mod window;
 
 pub use centred::{first_centre, sample_before};
 pub use framing::{Framing, Padding};
+pub use overlap_add::{OverlapAdd, invertible};
 pub use queue::FrameQueue;
 pub use rows::FrameRows;
 pub use spectrum::{Conditioning, FrameSpectrum, SpectrumSettings};

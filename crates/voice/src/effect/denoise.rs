@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use warpsmith_signal::{
-    FrameRows, FrameSpectrum, Framing, Outlet, Result, SignalError, SpectrumSettings,
+    FrameRows, FrameSpectrum, Framing, Outlet, OverlapAdd, Result, SignalError, SpectrumSettings,
+    invertible,
 };
 
 use super::time_stretch::StretchSettings;
-use crate::spectrum::{OverlapAdd, invertible};
 
 /// Share of the frames that are taken for noise where the caller names none.
 const QUIETEST: f64 = 0.1;

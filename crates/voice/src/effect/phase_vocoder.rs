@@ -5,10 +5,9 @@
 //! phases and whole turns, which a rotation does not see: no angle is ever computed.
 
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
-use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, SpectrumSettings};
+use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, OverlapAdd, SpectrumSettings};
 
 use super::time_stretch::Stretch;
-use crate::spectrum::OverlapAdd;
 
 pub(super) struct Vocoder<V: Lanes> {
     framing: Framing,

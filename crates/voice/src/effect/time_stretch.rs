@@ -3,11 +3,11 @@
 use warpsmith_lanes::{Blocks, engine_for_this_machine};
 use warpsmith_signal::{
     Conditioning, Framing, Padding, Result, SignalError, SpectrumSettings, Symmetry, Window,
+    invertible,
 };
 
 use super::phase_vocoder::Vocoder;
 use crate::memory_room::check_room;
-use crate::spectrum::invertible;
 
 /// The spectra that a stretch goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@
 
 mod cpu;
 mod cuda;
-mod linear_prediction;
 mod stream;
 mod workload;
 

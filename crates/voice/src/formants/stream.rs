@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use warpsmith_lanes::{Task, with_widest};
-use warpsmith_signal::ResampleStream;
+use warpsmith_signal::{ROOTS_TOGETHER, ResampleStream, burg, polynomial_roots};
 
 use super::cpu::{Formant, FormantTracker};
-use super::linear_prediction::{TOGETHER, burg, roots};
 
 /// A tracker that is shown the pieces of a signal.
 pub struct FormantStream {
@@ -100,9 +99,9 @@ impl FormantStream {
                 out.push(Vec::new());
                 self.filters.pop_front();
             }
-            let sounding = self.filters.iter().flatten().take(TOGETHER);
+            let sounding = self.filters.iter().flatten().take(ROOTS_TOGETHER);
             let polynomials: Vec<Vec<f64>> = sounding.cloned().collect();
-            if self.filters.is_empty() || (polynomials.len() < TOGETHER && !at_the_end) {
+            if self.filters.is_empty() || (polynomials.len() < ROOTS_TOGETHER && !at_the_end) {
                 return;
             }
             let mut poles = Vec::new();
@@ -157,7 +156,7 @@ struct Roots<'a> {
 impl Task for Roots<'_> {
     #[inline(always)]
     fn run(self) {
-        *self.poles = roots(self.polynomials);
+        *self.poles = polynomial_roots(self.polynomials);
     }
 }
 

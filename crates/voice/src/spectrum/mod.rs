@@ -4,7 +4,7 @@ pub(crate) mod istft;
 mod prefetch;
 mod stft;
 
+pub(crate) use istft::IstftWorkload;
 pub use istft::{Istft, istft_on_cuda};
-pub(crate) use istft::{IstftWorkload, OverlapAdd, invertible};
 pub(crate) use stft::SPECTROGRAM;
 pub use stft::{Density, Stft, StftStream, spectrogram_in_place, spectrogram_on_cuda};

@@ -1,10 +1,11 @@
 //! Griffin and Lim's alternation on the CPU: the specification.
 
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, inverse_sqrt, with_widest};
-use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
+use warpsmith_signal::{
+    FrameSpectrum, Outlet, OverlapAdd, Result, SignalError, SpectrumSettings, invertible,
+};
 
 use crate::spectrum::Stft;
-use crate::spectrum::{OverlapAdd, invertible};
 
 /// The choices of a reconstruction; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]

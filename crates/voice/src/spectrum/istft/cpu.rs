@@ -1,9 +1,8 @@
 //! Signals from spectra on the CPU: the specification.
 
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
-use warpsmith_signal::{Result, SignalError, SpectrumSettings};
+use warpsmith_signal::{OverlapAdd, Result, SignalError, SpectrumSettings, invertible};
 
-use super::overlap_add::{OverlapAdd, invertible};
 use crate::spectrum::prefetch::prefetch_rows;
 
 /// A planned inverse of [`crate::Stft`].

@@ -2,12 +2,9 @@
 
 mod cpu;
 mod cuda;
-mod hop_weights;
-mod overlap_add;
 mod workload;
 
 pub use cpu::Istft;
 pub use cuda::istft_on_cuda;
 pub(crate) use cuda::{CudaIstft, blocks, frames_first, places, silences, transform_blocks};
-pub(crate) use overlap_add::{OverlapAdd, invertible};
 pub(crate) use workload::{IstftWorkload, cost, prepare};

@@ -4,7 +4,7 @@
 /// Coefficients `a₁…a_order` of `x[n] ≈ −Σ a_k·x[n−k]` by Burg's method, which is always stable.
 /// All zero for a silent frame.
 #[inline(always)]
-pub(super) fn burg(frame: &[f64], order: usize) -> Vec<f64> {
+pub fn burg(frame: &[f64], order: usize) -> Vec<f64> {
     by_correlations(frame, order).unwrap_or_else(|| by_errors(frame, order))
 }
 
@@ -141,19 +141,19 @@ fn products(forward: &[f64], backward: &[f64]) -> [f64; 2] {
 }
 
 /// Polynomials whose roots are looked for side by side.
-pub(super) const TOGETHER: usize = 16;
+pub const ROOTS_TOGETHER: usize = 16;
 
 /// A complex number to each polynomial.
-type Numbers = [[f64; TOGETHER]; 2];
+type Numbers = [[f64; ROOTS_TOGETHER]; 2];
 
 /// The roots `(re, im)` of every `zⁿ + a₁zⁿ⁻¹ + … + a_n`, all of one order, by the simultaneous iteration of
 /// Aberth and Ehrlich.
 #[inline(always)]
-pub(super) fn roots(polynomials: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
+pub fn polynomial_roots(polynomials: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
     let mut found = Vec::with_capacity(polynomials.len());
-    for polynomials in polynomials.chunks(TOGETHER) {
+    for polynomials in polynomials.chunks(ROOTS_TOGETHER) {
         let order = polynomials[0].len();
-        let mut a = vec![[0.0; TOGETHER]; order];
+        let mut a = vec![[0.0; ROOTS_TOGETHER]; order];
         for (k, a) in a.iter_mut().enumerate() {
             for (lane, slot) in a.iter_mut().enumerate() {
                 // Lanes that are left go with the first polynomial, and are done when it is.
@@ -164,7 +164,10 @@ pub(super) fn roots(polynomials: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
         let mut z: Vec<Numbers> = (0..order)
             .map(|k| {
                 let angle = std::f64::consts::TAU * (k as f64 + 0.25) / order as f64 + 0.1;
-                [[0.9 * angle.cos(); TOGETHER], [0.9 * angle.sin(); TOGETHER]]
+                [
+                    [0.9 * angle.cos(); ROOTS_TOGETHER],
+                    [0.9 * angle.sin(); ROOTS_TOGETHER],
+                ]
             })
             .collect();
         for _ in 0..100 {
@@ -182,14 +185,14 @@ pub(super) fn roots(polynomials: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
 
 /// Moves every root once; returns the square of the longest step.
 #[inline(always)]
-fn sweep(a: &[[f64; TOGETHER]], z: &mut [Numbers]) -> f64 {
-    let mut moved = [0.0f64; TOGETHER];
+fn sweep(a: &[[f64; ROOTS_TOGETHER]], z: &mut [Numbers]) -> f64 {
+    let mut moved = [0.0f64; ROOTS_TOGETHER];
     for k in 0..z.len() {
         let here = z[k];
-        let [mut p, mut slope, mut others] = [[[0.0f64; TOGETHER]; 2]; 3];
-        p[0] = [1.0; TOGETHER];
+        let [mut p, mut slope, mut others] = [[[0.0f64; ROOTS_TOGETHER]; 2]; 3];
+        p[0] = [1.0; ROOTS_TOGETHER];
         for a in a {
-            for lane in 0..TOGETHER {
+            for lane in 0..ROOTS_TOGETHER {
                 let z = (here[0][lane], here[1][lane]);
                 let (value, rise) = ((p[0][lane], p[1][lane]), (slope[0][lane], slope[1][lane]));
                 (slope[0][lane], slope[1][lane]) = plus(times(rise, z), value);
@@ -200,7 +203,7 @@ fn sweep(a: &[[f64; TOGETHER]], z: &mut [Numbers]) -> f64 {
             if j == k {
                 continue;
             }
-            for lane in 0..TOGETHER {
+            for lane in 0..ROOTS_TOGETHER {
                 let distance = (
                     here[0][lane] - other[0][lane],
                     here[1][lane] - other[1][lane],
@@ -211,7 +214,7 @@ fn sweep(a: &[[f64; TOGETHER]], z: &mut [Numbers]) -> f64 {
             }
         }
         let z = &mut z[k];
-        for lane in 0..TOGETHER {
+        for lane in 0..ROOTS_TOGETHER {
             let newton = over((p[0][lane], p[1][lane]), (slope[0][lane], slope[1][lane]));
             let denominator = minus(
                 (1.0, 0.0),
@@ -327,7 +330,7 @@ mod tests {
         let others = (0..40).map(|n| (0..5).map(|k| 0.1 * ((n * 7 + k) as f64).sin()).collect());
         let mut polynomials: Vec<Vec<f64>> = others.collect();
         polynomials.push(a);
-        let mut found: Vec<(f64, f64)> = roots(&polynomials)[40]
+        let mut found: Vec<(f64, f64)> = polynomial_roots(&polynomials)[40]
             .iter()
             .map(|(re, im)| (re.hypot(*im), im.atan2(*re).abs()))
             .collect();

@@ -3,10 +3,10 @@
 //! Sample `q·hop + j` of frame `f` is sample `j` of hop `f + q`: wherever all frames reach that ever do, the
 //! weights of every hop are the same.
 
-use warpsmith_signal::SpectrumSettings;
+use super::spectrum::SpectrumSettings;
 
 /// The weights of a hop, for one analysis.
-pub(crate) struct HopWeights {
+pub(super) struct HopWeights {
     hop: usize,
     window: Vec<f32>,
     /// Of a hop that all frames reach.
@@ -16,7 +16,7 @@ pub(crate) struct HopWeights {
 }
 
 impl HopWeights {
-    pub(crate) fn new(settings: &SpectrumSettings, window: &[f32]) -> Self {
+    pub(super) fn new(settings: &SpectrumSettings, window: &[f32]) -> Self {
         let mut weights = Self {
             hop: settings.framing.hop,
             window: window.to_vec(),
@@ -30,13 +30,13 @@ impl HopWeights {
     }
 
     /// Hops that a frame reaches.
-    pub(crate) fn reach(&self) -> usize {
+    pub(super) fn reach(&self) -> usize {
         self.window.len().div_ceil(self.hop)
     }
 
     /// The weights of hop `number` under so many frames, sample by sample as far as windows go.
     #[inline(always)]
-    pub(crate) fn of(&mut self, number: usize, frames: usize) -> &[f32] {
+    pub(super) fn of(&mut self, number: usize, frames: usize) -> &[f32] {
         if number + 1 >= self.reach() && number < frames {
             return &self.whole;
         }

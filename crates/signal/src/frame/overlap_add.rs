@@ -8,17 +8,19 @@
 //! hop `m` down column `m`, so that a sample of all frames of a block is added as one vector.
 
 use warpsmith_lanes::{Lanes, Task, Vector};
-use warpsmith_signal::{
-    Framing, Outlet, RealBlock, Result, SignalError, SpectrumSettings, transpose_into,
-};
 
+use super::framing::Framing;
 use super::hop_weights::HopWeights;
+use super::spectrum::SpectrumSettings;
+use super::tile::transpose_into;
+use crate::error::{Result, SignalError};
+use crate::fourier::{Outlet, RealBlock};
 
 /// Lanes that change places together.
 const EIGHT: usize = 8;
 
 /// Tables and sums for signals from the spectra of `V::WIDTH` frames at a time.
-pub(crate) struct OverlapAdd<V: Lanes> {
+pub struct OverlapAdd<V: Lanes> {
     framing: Framing,
     /// The window over the transform's length, which the inverse leaves in its result.
     window: Vec<f32>,
@@ -35,7 +37,7 @@ pub(crate) struct OverlapAdd<V: Lanes> {
 }
 
 /// Settings whose analysis can be undone.
-pub(crate) fn invertible(settings: SpectrumSettings) -> Result<SpectrumSettings> {
+pub fn invertible(settings: SpectrumSettings) -> Result<SpectrumSettings> {
     let settings = settings.checked()?;
     if settings.transform != settings.framing.length {
         return Err(SignalError::parameter(
@@ -52,7 +54,7 @@ pub(crate) fn invertible(settings: SpectrumSettings) -> Result<SpectrumSettings>
 
 impl<V: Lanes> OverlapAdd<V> {
     /// Tables for [`invertible`] settings.
-    pub(crate) fn new(settings: &SpectrumSettings) -> Self {
+    pub fn new(settings: &SpectrumSettings) -> Self {
         let length = settings.framing.length;
         let window = settings
             .window
@@ -76,12 +78,7 @@ impl<V: Lanes> OverlapAdd<V> {
 
     /// Adds the frames from `first` on of a signal of `frames`, whose samples `out` are: blocks in their
     /// order, from the first to the last. Lanes after the last frame hold zeros.
-    pub(crate) fn add(
-        &mut self,
-        bins: &[[V; 2]],
-        (first, frames): (usize, usize),
-        out: &mut [f32],
-    ) {
+    pub fn add(&mut self, bins: &[[V; 2]], (first, frames): (usize, usize), out: &mut [f32]) {
         if first == 0 {
             self.sums.fill(0.0);
         }
