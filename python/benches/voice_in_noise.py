@@ -5,7 +5,8 @@
 The pitch of a recording is what Praat's autocorrelation and WORLD's DIO and Harvest agree on within
 3 %; a frame is unvoiced where Praat and DIO say so; all others, and those within 30 ms of a change,
 are left out. Speech is what lies less than 35 dB below the loud frames of the clean recording,
-pauses under 120 ms included. Noise is added to what was recorded. RPA: pitches within 50 cents, of
+pauses under 120 ms included. Noise is added to what was recorded; babble are eight other places of
+the same recordings, and brown noise and babble are heard by detectors of speech alone. RPA: pitches within 50 cents, of
 voiced frames, whether or not a tracker calls them voiced; `hq`, which says no pitch of unvoiced
 frames, is judged there by the line between its neighbours. FFE: frames whose voicing is wrong or
 whose pitch is off by more than 20 %. Needs praat-parselmouth, pyworld, soundfile and soxr; swift-f0
@@ -24,8 +25,6 @@ import soxr
 from warpsmith import voice
 
 SR, HOP = 16_000, 160
-# The default of `voice.pitch`.
-NET_VOICED = 0.3
 
 
 def recordings(folders, seconds=300.0):
@@ -86,6 +85,20 @@ def pink(count, random):
     return np.fft.irfft(spectrum / np.sqrt(np.maximum(np.fft.rfftfreq(count, 1 / SR), 20)), count)
 
 
+def brown(count, random):
+    spectrum = np.fft.rfft(random.standard_normal(count))
+    return np.fft.irfft(spectrum / np.maximum(np.fft.rfftfreq(count, 1 / SR), 20), count)
+
+
+def babble(y):
+    """Eight other places of what is heard at once."""
+
+    def noise(count, _):
+        return sum(np.roll(y[:count], part * count // 9) for part in range(1, 9))
+
+    return noise
+
+
 def noisy(y, active, decibels, noise):
     if noise is None:
         return y
@@ -96,8 +109,8 @@ def noisy(y, active, decibels, noise):
 
 def trackers():
     def net(y):
-        seconds, hertz, sure = voice.pitch(y, sr=SR, method="net", threshold=0)
-        return seconds, hertz, sure >= NET_VOICED
+        seconds, hertz, _ = voice.pitch(y, sr=SR, method="net", threshold=0)
+        return seconds, hertz, voice.pitch(y, sr=SR, method="net")[1] > 0
 
     def hq(y):
         seconds, hertz, _ = voice.pitch(y, sr=SR, method="hq")
@@ -175,6 +188,7 @@ def main(folders):
     y = np.concatenate(pieces)
     labels = zip(map(spoken, clips), silent)
     speech = np.concatenate([part for pair in labels for part in pair])
+    mixtures += [("brown 0 dB", 0, brown), ("babble 10 dB", 10, babble(y))]
     for name, detect in detectors():
         for mixture, decibels, noise in mixtures:
             heard = noisy(y, np.repeat(speech, HOP), decibels, noise)

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Quality, transform_roots};
-use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
+use warpsmith_workload::{Output, Prepared, WorkloadError, result_on_stream};
 
+use super::path::PitchPath;
 use super::tables::{
     Band, CHANNELS, HOP, MELS, PITCHES, RATE, SHORT, WINDOW, bands, hann, harmonics, lags, own,
 };
@@ -378,24 +379,49 @@ impl Prepared for CudaNet {
     result_on_stream!(out: F32, logits, whole);
 }
 
-/// Hz, the probability that a frame is voiced, and that of speech, of each frame of each signal.
-fn results_on_cuda(
-    gpu: &CudaDevice,
-    sample_rate: u32,
-    range: PitchRange,
-    signals: &[&[f32]],
-) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    if sample_rate != RATE {
-        let heard = resample_on_cuda(gpu, sample_rate, RATE, Quality::High, signals)?;
-        let heard: Vec<&[f32]> = heard.iter().map(|signal| &signal[..]).collect();
-        return results_on_cuda(gpu, RATE, range, &heard);
+/// The network whose output are a frame's result and its logits.
+struct WithLogits(CudaNet);
+
+impl Prepared for WithLogits {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        self.0.run_once()
     }
-    each_on_cuda(signals, frames, RESULT, |batch| {
-        CudaNet::new(gpu, range, batch)
-    })
+
+    fn stream(&self) -> Option<&Stream> {
+        self.0.stream()
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.0.poison()
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let results: Vec<f32> = self.0.out.download(&self.0.stream)?;
+        let logits: Vec<f32> = self.0.logits.download(&self.0.stream)?;
+        let pairs = results.chunks(RESULT).zip(logits.chunks(PITCHES));
+        let all = pairs.flat_map(|(result, logits)| result.iter().chain(logits));
+        Ok(Output::F32(all.copied().collect()))
+    }
 }
 
-/// The pitch of each signal by the network; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch.
+/// What the network says of each frame of each signal, `width` numbers.
+fn heard_on_cuda<P: Prepared>(
+    sample_rate: u32,
+    width: usize,
+    gpu: &CudaDevice,
+    signals: &[&[f32]],
+    prepare: impl FnOnce(&Batch) -> Result<P, WorkloadError>,
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    if sample_rate == RATE {
+        return each_on_cuda(signals, frames, width, prepare);
+    }
+    let heard = resample_on_cuda(gpu, sample_rate, RATE, Quality::High, signals)?;
+    let heard: Vec<&[f32]> = heard.iter().map(|signal| &signal[..]).collect();
+    each_on_cuda(&heard, frames, width, prepare)
+}
+
+/// The pitch of each signal by the network; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch. The way
+/// through the frames is found on the CPU.
 pub fn net_on_cuda(
     gpu: &CudaDevice,
     sample_rate: u32,
@@ -405,11 +431,21 @@ pub fn net_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<NetTrack>, WorkloadError> {
     checked(ID, NetPitch::check(sample_rate, hop, range, threshold))?;
-    let results = results_on_cuda(gpu, sample_rate, range, signals)?;
+    let width = RESULT + PITCHES;
+    let results = heard_on_cuda(sample_rate, width, gpu, signals, |batch| {
+        CudaNet::new(gpu, range, batch).map(WithLogits)
+    })?;
     let tracks = results.par_iter().map(|values| {
+        let mut path = PitchPath::new(range, threshold);
         let mut track = NetTrack::default();
-        for values in values.as_chunks::<RESULT>().0 {
-            track.push(values[0], values[1], threshold);
+        for values in values.chunks(width) {
+            let (result, logits) = values.split_at(RESULT);
+            if let Some(decision) = path.step(logits, result[1]) {
+                track.push(track.seconds.len(), decision);
+            }
+        }
+        while let Some(decision) = path.finish() {
+            track.push(track.seconds.len(), decision);
         }
         track
     });
@@ -424,7 +460,9 @@ pub fn net_vad_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<bool>>, WorkloadError> {
     checked(ID, NetVad::check(threshold))?;
-    let results = results_on_cuda(gpu, sample_rate, PitchRange::VOICE, signals)?;
+    let results = heard_on_cuda(sample_rate, RESULT, gpu, signals, |batch| {
+        CudaNet::new(gpu, PitchRange::VOICE, batch)
+    })?;
     let pairs = signals.iter().zip(&results);
     Ok(pairs
         .map(|(signal, values)| {

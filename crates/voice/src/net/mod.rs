@@ -8,12 +8,13 @@
 //! A frame is seen as a table of pitches: how the spectrum stands out at the harmonics of each, and how
 //! the sound repeats itself after its period, in a long window and in a short one. So a pitch and its
 //! octave look different at their own place, and layers that look at a few neighbouring pitches and
-//! frames suffice.
+//! frames suffice. `path.rs` then goes through neighbouring frames.
 
 mod cuda;
 mod front;
 mod layers;
 mod over_time;
+mod path;
 mod tables;
 mod track;
 mod weights;

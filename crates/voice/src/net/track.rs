@@ -5,12 +5,13 @@ use warpsmith_signal::{Quality, ResampleStream, Resampler, Result, SignalError};
 
 use super::front::Front;
 use super::layers::{Answer, Layers};
+use super::path::{Decision, PitchPath};
 use super::tables::{HOP, LOWEST, PER_OCTAVE, PITCHES, RATE, WINDOW};
 use crate::pitch::PitchRange;
 
 /// Seconds between frames.
 const STEP: f64 = HOP as f64 / RATE as f64;
-/// How sure the network must be that a frame is voiced, and that somebody speaks: what agreed best with
+/// How sure the network must be that a frame is voiced, about, and that somebody speaks: what agreed best with
 /// recordings in English and French, which the training had not heard.
 const VOICED: f32 = 0.3;
 const SPEECH: f32 = 0.4;
@@ -29,10 +30,14 @@ pub struct NetTrack {
 }
 
 impl NetTrack {
-    /// Appends a frame: its likeliest pitch, Hz, and how sure it is that there is one.
-    pub(super) fn push(&mut self, hertz: f32, voiced: f32, threshold: f32) {
-        self.seconds.push(self.seconds.len() as f64 * STEP);
-        let sounds = voiced >= threshold;
+    /// Appends the frame of this number.
+    pub(super) fn push(&mut self, number: usize, decision: Decision) {
+        let Decision {
+            hertz,
+            voiced,
+            sounds,
+        } = decision;
+        self.seconds.push(number as f64 * STEP);
         self.frequency.push(if sounds { hertz } else { 0.0 });
         self.voiced.push(voiced);
     }
@@ -159,19 +164,14 @@ const PIECE: usize = 1 << 16;
 pub struct NetPitch {
     ear: Ear,
     answers: Vec<Answer>,
-    judge: PitchJudge,
+    path: PitchPath,
+    /// Frames that are decided.
     frames: usize,
 }
 
-/// What makes pitches of answers.
-#[derive(Clone, Copy)]
-struct PitchJudge {
-    range: PitchRange,
-    threshold: f32,
-}
-
 impl NetPitch {
-    /// How sure the network must be that a frame is voiced, unless told otherwise.
+    /// How sure the network must be that a frame is voiced, unless told otherwise: less beside a frame that it is
+    /// sure of, and more elsewhere.
     pub const THRESHOLD: f32 = VOICED;
 
     /// A tracker that has heard nothing; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch.
@@ -180,7 +180,7 @@ impl NetPitch {
         Ok(Self {
             ear: Ear::new(sample_rate)?,
             answers: Vec::new(),
-            judge: PitchJudge { range, threshold },
+            path: PitchPath::new(range, threshold),
             frames: 0,
         })
     }
@@ -220,27 +220,33 @@ impl NetPitch {
     }
 
     /// Ends the sound; appends the frames that are left.
-    pub fn finish(mut self, track: &mut NetTrack) {
-        let ear = self.ear;
-        ear.end(&mut self.answers);
-        self.judge.decide(&self.answers, self.frames, track);
+    pub fn finish(self, track: &mut NetTrack) {
+        let Self {
+            ear,
+            mut answers,
+            mut path,
+            mut frames,
+        } = self;
+        ear.end(&mut answers);
+        decide(&mut path, &answers, &mut frames, track);
+        while let Some(decision) = path.finish() {
+            track.push(frames, decision);
+            frames += 1;
+        }
     }
 
     fn decide(&mut self, track: &mut NetTrack) {
-        self.judge.decide(&self.answers, self.frames, track);
-        self.frames += self.answers.len();
+        decide(&mut self.path, &self.answers, &mut self.frames, track);
         self.answers.clear();
     }
 }
 
-impl PitchJudge {
-    fn decide(self, answers: &[Answer], first: usize, track: &mut NetTrack) {
-        for (n, answer) in answers.iter().enumerate() {
-            let (hertz, voiced) = answer.pitch(self.range);
-            let sounds = voiced >= self.threshold;
-            track.seconds.push((first + n) as f64 * STEP);
-            track.frequency.push(if sounds { hertz } else { 0.0 });
-            track.voiced.push(voiced);
+/// Takes answers; appends the frames that are decided then.
+fn decide(path: &mut PitchPath, answers: &[Answer], frames: &mut usize, track: &mut NetTrack) {
+    for answer in answers {
+        if let Some(decision) = path.step(&answer.pitches[..PITCHES], answer.voiced()) {
+            track.push(*frames, decision);
+            *frames += 1;
         }
     }
 }
@@ -301,6 +307,13 @@ impl Answer {
         }
         let hertz = LOWEST * (place / weight.max(f64::MIN_POSITIVE) / PER_OCTAVE).exp2();
         (hertz as f32, 1.0 - chances[PITCHES] / sum)
+    }
+
+    /// How sure it is that there is a pitch.
+    fn voiced(&self) -> f32 {
+        let most = self.pitches.iter().copied().fold(f32::MIN, f32::max);
+        let sum: f32 = self.pitches.iter().map(|logit| exp(logit - most)).sum();
+        1.0 - exp(self.pitches[PITCHES] - most) / sum
     }
 
     /// The probability of speech.
@@ -508,11 +521,8 @@ mod tests {
                 vad.decide(signal)
             );
             let pitch = NetPitch::new(RATE, HOP, PitchRange::VOICE, VOICED).expect("a rate");
-            let mut track = NetTrack::default();
-            for [hertz, voiced, _] in frames {
-                track.push(*hertz, *voiced, VOICED);
-            }
-            assert!(track == pitch.track(signal));
+            let voiced = pitch.track(signal).voiced;
+            assert!(voiced.iter().eq(frames.iter().map(|[_, voiced, _]| voiced)));
         }
     }
 
