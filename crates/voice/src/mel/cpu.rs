@@ -74,11 +74,11 @@ impl MelFeature {
     /// The features of `signal` in a fresh buffer.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
         let (rows, frames) = self.shape(signal.len());
-        // The dynamic range is known last: all mel powers wait for it.
-        let held = self
-            .settings
-            .dynamic_range
-            .map_or(0, |_| self.settings.mel.filters);
+        // The dynamic range is known last: where they become cepstra, all mel powers wait for it.
+        let held = match (self.settings.dynamic_range, self.settings.cepstrum) {
+            (Some(_), Some(_)) => self.settings.mel.filters,
+            _ => 0,
+        };
         let values = frames.saturating_mul(rows + held);
         check_room("the feature matrix", values, size_of::<f32>())?;
         let mut out = vec![0.0; rows * frames];
@@ -123,10 +123,9 @@ struct Engine<V> {
     scale: (f32, f32),
     /// `[coefficient, filter]`, empty without a cepstrum.
     cosines: Vec<f32>,
-    rows: usize,
     layout: Layout,
     power: Vec<V>,
-    /// Compressed mel powers: of one block, or of all where the dynamic range needs a second look.
+    /// Compressed mel powers: of one block, or of all where cepstra wait for the dynamic range.
     mel: Vec<V>,
     cepstrum: Vec<V>,
 }
@@ -158,7 +157,6 @@ impl<V: Lanes> Engine<V> {
             lowest: None,
             scale: settings.scale,
             cosines: cosines(settings),
-            rows,
             layout: settings.layout,
             power: vec![zero; settings.spectrum.bins()],
             mel: Vec::new(),
@@ -170,31 +168,50 @@ impl<V: Lanes> Engine<V> {
     fn compute_blocks(&mut self, signal: &[f32], frames: usize, out: &mut [f32]) {
         let filters = self.spans.len();
         let blocks = frames.div_ceil(V::WIDTH);
-        let held = if self.dynamic_range.is_some() {
-            blocks
-        } else {
-            1
-        };
+        // Powers that wait for the dynamic range do so in their places, unless cepstra are made of them.
+        let in_place = self.dynamic_range.is_some() && self.cosines.is_empty();
+        let waits = self.dynamic_range.is_some() && !in_place;
+        let held = if waits { blocks } else { 1 };
         self.mel.resize(held * filters, V::splat(0.0));
         let mut largest = f32::NEG_INFINITY;
         for block in 0..blocks {
             let first = block * V::WIDTH;
-            let at = if held == 1 { 0 } else { block * filters };
+            let at = if waits { block * filters } else { 0 };
             self.compressed_mel(signal, first, at);
             let here = V::WIDTH.min(frames - first);
             if self.dynamic_range.is_some() {
                 largest = largest.max(largest_lane(&self.mel[at..at + filters], here));
-            } else {
+            }
+            if in_place {
+                let place = Place {
+                    first,
+                    here,
+                    frames,
+                    layout: self.layout,
+                };
+                place.put(&self.mel, (1.0, 0.0), out);
+            } else if !waits {
                 self.finish(at, self.lowest, first, here, frames, out);
             }
         }
-        if let Some(range) = self.dynamic_range {
-            for block in 0..blocks {
-                let first = block * V::WIDTH;
-                let here = V::WIDTH.min(frames - first);
-                let at = if held == 1 { 0 } else { block * filters };
-                self.finish(at, Some(largest - range), first, here, frames, out);
-            }
+        let Some(range) = self.dynamic_range else {
+            return;
+        };
+        if in_place {
+            bound_and_scale::<V>(out, largest - range, self.scale);
+            return;
+        }
+        for block in 0..blocks {
+            let first = block * V::WIDTH;
+            let here = V::WIDTH.min(frames - first);
+            self.finish(
+                block * filters,
+                Some(largest - range),
+                first,
+                here,
+                frames,
+                out,
+            );
         }
     }
 
@@ -283,32 +300,80 @@ impl<V: Lanes> Engine<V> {
             }
             &self.cepstrum
         };
-        let (factor, offset) = self.scale;
-        if const { V::WIDTH == 1 } && self.scale == (1.0, 0.0) && self.layout == Layout::FramesFirst
-        {
-            out[first * self.rows..][..self.rows].copy_from_slice(V::floats(values));
+        let place = Place {
+            first,
+            here,
+            frames,
+            layout: self.layout,
+        };
+        place.put(values, self.scale, out);
+    }
+}
+
+/// Where the rows of a block lie in the result.
+struct Place {
+    /// The block's first frame, and its frames.
+    first: usize,
+    here: usize,
+    /// Frames of the result.
+    frames: usize,
+    layout: Layout,
+}
+
+impl Place {
+    /// Scales a block's rows and takes them there.
+    #[inline(always)]
+    fn put<V: Lanes>(&self, rows: &[V], scale: (f32, f32), out: &mut [f32]) {
+        let Self {
+            first,
+            here,
+            frames,
+            layout,
+        } = *self;
+        if const { V::WIDTH == 1 } && scale == (1.0, 0.0) && layout == Layout::FramesFirst {
+            out[first * rows.len()..][..rows.len()].copy_from_slice(V::floats(rows));
             return;
         }
         let mut lanes = [0.0f32; 16];
-        for (row, value) in values.iter().enumerate() {
-            let value = if self.scale == (1.0, 0.0) {
-                *value
-            } else {
-                value.mul_add(V::splat(factor), V::splat(offset))
-            };
-            if self.layout == Layout::RowsFirst && here == V::WIDTH {
+        for (row, value) in rows.iter().enumerate() {
+            let value = scaled(*value, scale);
+            if layout == Layout::RowsFirst && here == V::WIDTH {
                 value.store(&mut out[row * frames + first..][..V::WIDTH]);
                 continue;
             }
             value.store(&mut lanes);
             for (lane, value) in lanes[..here].iter().enumerate() {
-                let place = match self.layout {
+                let place = match layout {
                     Layout::RowsFirst => row * frames + first + lane,
-                    Layout::FramesFirst => (first + lane) * self.rows + row,
+                    Layout::FramesFirst => (first + lane) * rows.len() + row,
                 };
                 out[place] = *value;
             }
         }
+    }
+}
+
+/// The lower bound and the scale of values that lie in their places.
+#[inline(always)]
+fn bound_and_scale<V: Lanes>(values: &mut [f32], lowest: f32, scale: (f32, f32)) {
+    let lowest = V::splat(lowest);
+    let mut blocks = values.chunks_exact_mut(V::WIDTH);
+    for block in &mut blocks {
+        scaled(lowest.max(V::load(block)), scale).store(block);
+    }
+    let rest = blocks.into_remainder();
+    let mut lanes = [0.0f32; 16];
+    lanes[..rest.len()].copy_from_slice(rest);
+    scaled(lowest.max(V::load(&lanes[..V::WIDTH])), scale).store(&mut lanes);
+    rest.copy_from_slice(&lanes[..rest.len()]);
+}
+
+#[inline(always)]
+fn scaled<V: Lanes>(value: V, (factor, offset): (f32, f32)) -> V {
+    if (factor, offset) == (1.0, 0.0) {
+        value
+    } else {
+        value.mul_add(V::splat(factor), V::splat(offset))
     }
 }
 
