@@ -5,8 +5,15 @@
 The definition of a constant-Q bin is the inner product of the signal with a windowed oscillation,
 computed here directly, at the signal's own rate. librosa and `warpsmith.voice` both lower the rate
 octave by octave and leave out the smallest hundredth of each filter. The definition of a stretch is
-librosa's own formula in double precision. Needs librosa.
+librosa's own formula in double precision.
+
+Where the rate is lowered by four or more before the highest octave, two more columns tell what that
+one conversion does: librosa beside librosa with halvings one after the other instead of its
+one call of libsoxr, and librosa beside ours where both hear the signal that librosa converted.
+Needs librosa.
 """
+
+import unittest.mock
 
 import librosa
 import numpy as np
@@ -45,6 +52,44 @@ def worst(a, b):
     return np.abs(a[..., :frames] - b[..., :frames]).max() / np.abs(b).max()
 
 
+def halved(y, *, orig_sr, target_sr, **_):
+    """As librosa.resample with `scale=True`, by halvings one after the other."""
+    y, factor = np.asarray(y), round(orig_sr / target_sr)
+    while factor > 1:
+        y = resample(y, orig_sr=2, target_sr=1, res_type="soxr_hq", scale=True)
+        factor //= 2
+    return y
+
+
+resample = librosa.resample
+
+
+def early(y, sr, hop, fmin, bins, per_octave):
+    """The first conversion of librosa's: by how much, librosa by halvings, ours behind librosa's own."""
+    factors = []
+
+    def noted(y, **given):
+        factors.append(round(given["orig_sr"] / given["target_sr"]))
+        return resample(y, **given)
+
+    sizes = {"n_bins": bins, "bins_per_octave": per_octave}
+    plain = {"sr": sr, "hop_length": hop, "fmin": fmin, **sizes}
+    with unittest.mock.patch("librosa.core.audio.resample", noted):
+        theirs = librosa.cqt(y, tuning=0.0, **plain)
+    factor = factors[0] if factors else 1
+    if factor < 4:
+        return None
+    with unittest.mock.patch("librosa.core.audio.resample", halved):
+        apart = librosa.cqt(y, tuning=0.0, **plain)
+    # As if it were played faster: the rate stays a whole number.
+    low = resample(y, orig_sr=factor, target_sr=1, res_type="soxr_hq", scale=True)
+    behind = voice.cqt(low, sr=sr, hop_length=hop // factor, fmin=fmin * factor, **sizes)
+    frames = min(behind.shape[1], theirs.shape[1])
+    theirs, behind = theirs[:, :frames], behind[:, :frames]
+    behind = behind * (np.vdot(behind, theirs) / np.vdot(behind, behind)).real
+    return factor, worst(apart, theirs), worst(behind, theirs)
+
+
 def main():
     print("| constant-Q | librosa, ours | librosa, definition | ours, definition |")
     print("|---|---|---|---|")
@@ -60,6 +105,16 @@ def main():
             f"| {sr} Hz, hop {hop}, {bins} bins, {per_octave} to an octave | "
             f"{worst(ours, theirs):.0e} | {worst(theirs, truth):.1e} | {worst(ours, truth):.1e} |"
         )
+    print()
+    print("| constant-Q, first conversion | librosa by halvings | ours behind librosa's |")
+    print("|---|---|---|")
+    for sr, hop, bins, per_octave in cases:
+        y, fmin = signal(1, sr), librosa.note_to_hz("C1")
+        found = early(y, sr, hop, fmin, bins, per_octave)
+        if found is not None:
+            factor, apart, behind = found
+            of = f"{sr} Hz, hop {hop}, {per_octave} to an octave"
+            print(f"| {of}: 1/{factor} | {apart:.0e} | {behind:.0e} |")
     print()
     print("| stretch | librosa, definition | ours, definition |")
     print("|---|---|---|")
