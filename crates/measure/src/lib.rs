@@ -29,4 +29,4 @@ pub mod statistics;
 pub mod trace;
 pub mod trajectory;
 
-pub use parity::{Parity, check_parity};
+pub use parity::{Parity, check_definition, check_parity};

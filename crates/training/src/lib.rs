@@ -6,6 +6,8 @@ mod attention;
 mod clip;
 mod conv1d;
 mod conv2d;
+#[cfg(test)]
+mod definitions;
 mod error;
 mod gelu;
 mod matmul;

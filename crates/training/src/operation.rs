@@ -11,8 +11,8 @@ use warpsmith_device::{
 };
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
-    WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
 use crate::error::Result as TrainingResult;
@@ -34,6 +34,8 @@ pub(crate) struct Operation {
     /// Length of the result.
     pub(crate) output: fn(&Parameters) -> usize,
     pub(crate) cpu: CpuForm,
+    /// The formula.
+    pub(crate) definition: fn(&Parameters) -> Definition,
     pub(crate) launch: fn(&Parameters, &CudaDevice) -> Launch,
 }
 
@@ -81,6 +83,10 @@ impl Workload for &'static Operation {
 
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
         (self.tolerance)(parameters)
+    }
+
+    fn definition(&self, parameters: &Parameters) -> Option<Definition> {
+        Some((self.definition)(parameters))
     }
 
     fn prepare(

@@ -5,12 +5,14 @@
 //! and `measure` runs what implements them.
 
 mod affordable;
+mod definition;
 mod output;
 mod parameters;
 pub mod random;
 mod workload;
 
 pub use affordable::affordable_settings;
+pub use definition::Definition;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use workload::{

@@ -1,6 +1,6 @@
 //! What a run computed, as plain numbers that can be compared.
 
-use warpsmith_core::{Agreement, Tolerance};
+use warpsmith_core::{Agreement, Real, Tolerance};
 
 /// A run's result.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,31 @@ impl Output {
     /// Whether there is nothing to compare.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The numbers in double precision, where those beyond 2⁵³ lose their last bits.
+    pub fn numbers(&self) -> Vec<f64> {
+        fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+            values.iter().map(|value| value.to_f64()).collect()
+        }
+        match self {
+            Self::F32(values) => wide(values),
+            Self::F64(values) => values.clone(),
+            Self::I32(values) => wide(values),
+            Self::U32(values) => wide(values),
+            Self::U64(values) => wide(values),
+            Self::U8(values) => wide(values),
+            Self::I16(values) => wide(values),
+        }
+    }
+
+    /// Compares this with exact results, rounded to `f32` where this is of that type.
+    pub fn compare_with_exact(&self, expected: &[f64], tolerance: Tolerance) -> Agreement {
+        if let Self::F32(values) = self {
+            let rounded: Vec<f32> = expected.iter().map(|value| *value as f32).collect();
+            return tolerance.compare(values, &rounded);
+        }
+        tolerance.compare(&self.numbers(), expected)
     }
 
     /// Compares this with what the reference says; `None` where the element types differ.

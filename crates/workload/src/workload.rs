@@ -10,6 +10,7 @@ use thiserror::Error;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, DeviceError, Stream};
 
+use crate::definition::Definition;
 use crate::output::Output;
 use crate::parameters::{BadParameter, ParameterSpec, Parameters};
 
@@ -53,6 +54,11 @@ pub trait Workload: Send + Sync {
 
     /// How far GPU and CPU may be apart, and why.
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance;
+
+    /// What it computes by its formula, in double precision; `None` where its CPU form is all there is.
+    fn definition(&self, _: &Parameters) -> Option<Definition> {
+        None
+    }
 
     /// Allocates and uploads everything that a run needs; inputs follow from `seed` alone, so that
     /// two devices get the same.

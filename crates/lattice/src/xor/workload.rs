@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Technique, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::Key;
@@ -53,6 +53,19 @@ impl Workload for XorWorkload {
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
         ArguedTolerance::exact("bits")
+    }
+
+    fn definition(&self, _: &Parameters) -> Option<Definition> {
+        Some(Definition {
+            results: |_, inputs| {
+                let key = inputs[1].iter().cycle();
+                let pairs = inputs[0].iter().zip(key);
+                pairs
+                    .map(|(byte, key)| f64::from(*byte as u8 ^ *key as u8))
+                    .collect()
+            },
+            tolerance: ArguedTolerance::exact("bits"),
+        })
     }
 
     fn prepare(
@@ -130,6 +143,11 @@ impl Prepared for OnCpu {
             self.run_once()?;
         }
         Ok(Output::U8(self.data.clone()))
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        let key = &self.key.pattern()[..self.key.bytes()];
+        vec![Output::U8(self.original.clone()), Output::U8(key.to_vec())]
     }
 }
 

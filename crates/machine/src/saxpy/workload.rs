@@ -1,13 +1,13 @@
 //! How it is listed, measured and checked.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops};
+use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, ensure_host_room};
 use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError, result_in_memory,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError, result_in_memory,
 };
 
 use super::cpu::saxpy;
@@ -50,6 +50,22 @@ impl Workload for Saxpy {
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
         ArguedTolerance::exact("one fused multiply-add, correctly rounded on both sides")
+    }
+
+    fn definition(&self, _: &Parameters) -> Option<Definition> {
+        Some(Definition {
+            results: |_, inputs| {
+                let pairs = inputs[0].iter().zip(&inputs[1]);
+                pairs.map(|(x, y)| f64::from(A) * x + y).collect()
+            },
+            tolerance: ArguedTolerance {
+                tolerance: Tolerance {
+                    ulp: 1,
+                    ..Tolerance::EXACT
+                },
+                because: "the product is exact in f64, and the sum rounds there before it rounds to f32",
+            },
+        })
     }
 
     fn prepare(

@@ -6,12 +6,13 @@ use warpsmith_device::{CpuDevice, Device};
 use warpsmith_lanes::with_widest;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError,
 };
 
 use super::cpu::{AdamW, AdamWState, Step};
 use super::cuda::CudaAdamW;
+use super::definition::definition;
 use crate::operation::normal_numbers;
 
 pub(crate) struct AdamWStep;
@@ -49,6 +50,10 @@ impl Workload for AdamWStep {
             "the same f32 operations on both sides but for a fused product, a root and a \
                       quotient that may round the other way: some 4 ULP",
         )
+    }
+
+    fn definition(&self, _: &Parameters) -> Option<Definition> {
+        Some(definition())
     }
 
     fn prepare(
@@ -131,5 +136,17 @@ impl Prepared for CpuAdamW {
             ]
             .concat(),
         ))
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        let Self {
+            weights,
+            gradient,
+            state,
+            ..
+        } = self;
+        [weights, gradient, &state.first, &state.second]
+            .map(|numbers| Output::F32(numbers.clone()))
+            .into()
     }
 }

@@ -3,6 +3,7 @@
 mod bf16;
 mod cpu;
 mod cuda;
+mod definition;
 mod workload;
 
 pub use cpu::{Attention, attend, attend_bf16};

@@ -5,13 +5,14 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, Definition, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };
 
 use super::bf16;
 use super::cpu::{Attention, attend};
 use super::cuda::launch;
+use super::definition::definition;
 use crate::matmul::Bf16;
 use crate::operation::{Operation, normal_numbers};
 
@@ -105,7 +106,7 @@ static F32: Operation = Operation {
             .zip(inputs[1].par_chunks(head).zip(inputs[2].par_chunks(head)))
             .try_for_each(|((out, query), (key, value))| attend(one, query, key, value, out))
     },
-
+    definition,
     launch,
 };
 
@@ -127,6 +128,10 @@ impl Workload for AttentionWorkload {
 
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
         (&F32).tolerance(parameters)
+    }
+
+    fn definition(&self, parameters: &Parameters) -> Option<Definition> {
+        Some(definition(parameters))
     }
 
     fn prepare(

@@ -2,6 +2,7 @@
 
 mod cpu;
 mod cuda;
+mod definition;
 mod workload;
 
 pub use cpu::{clip_gradient, gradient_norm};

@@ -5,12 +5,13 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError,
 };
 
 use super::cpu::sum_of_squares;
 use super::cuda::CudaClip;
+use super::definition::definition;
 use crate::operation::normal_numbers;
 
 pub(crate) struct Clip;
@@ -56,6 +57,10 @@ impl Workload for Clip {
             "the GPU sums 16 squares in f32 and the rest in f64: some 5e-7 of the norm's \
                       square, half of that of the norm; the scale adds two roundings",
         )
+    }
+
+    fn definition(&self, _: &Parameters) -> Option<Definition> {
+        Some(definition())
     }
 
     fn prepare(
@@ -119,5 +124,9 @@ impl Prepared for CpuClip {
         let mut all = self.out.clone();
         all.push(self.norm);
         Ok(Output::F32(all))
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        vec![Output::F32(self.gradient.clone())]
     }
 }

@@ -6,6 +6,7 @@ use warpsmith_workload::{ArguedTolerance, Cost, ParameterSpec, Parameters};
 
 use super::cpu::Conv1d;
 use super::cuda::launch;
+use super::definition::definition;
 use crate::operation::Operation;
 
 const PARAMETERS: &[ParameterSpec] = &[
@@ -99,6 +100,6 @@ pub(crate) static CONV1D: Operation = Operation {
                 )
             })
     },
-
+    definition,
     launch,
 };

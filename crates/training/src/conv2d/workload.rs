@@ -5,6 +5,7 @@ use warpsmith_workload::{Cost, ParameterSpec, Parameters};
 
 use super::cpu::Conv2d;
 use super::cuda::launch;
+use super::definition::definition;
 use crate::matmul::sum_of_products;
 use crate::operation::Operation;
 
@@ -110,6 +111,6 @@ pub(crate) static CONV2D: Operation = Operation {
     inputs,
     output,
     cpu: |parameters, inputs, out| shape(parameters).apply(&inputs[0], &inputs[1], &inputs[2], out),
-
+    definition,
     launch,
 };

@@ -2,7 +2,9 @@
 
 mod cpu;
 mod cuda;
+mod definition;
 mod workload;
 
 pub use cpu::{Gelu, gelu_in_place};
+pub(crate) use definition::exact_gelu;
 pub(crate) use workload::GELU;

@@ -5,6 +5,7 @@ use warpsmith_workload::{ArguedTolerance, ParameterSpec, Parameters};
 
 use super::cpu::{Gelu, gelu_in_place};
 use super::cuda::launch;
+use super::definition::definition;
 use crate::operation::Operation;
 use crate::row_matrix::{CHUNK, ROWS, WIDTH, cost, elements};
 
@@ -40,6 +41,7 @@ pub(crate) static GELU: Operation = Operation {
             });
         Ok(())
     },
+    definition,
     launch,
 };
 

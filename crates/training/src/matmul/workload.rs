@@ -4,11 +4,12 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-    result_in_memory,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError, result_in_memory,
 };
 
 use super::cuda::{bf16_way, f32_way, on_cuda};
+use super::definition::definition;
 use super::{Bf16, Matmul, Number};
 use crate::operation::normal_numbers;
 
@@ -113,6 +114,10 @@ impl Workload for MatrixProduct {
         }
     }
 
+    fn definition(&self, parameters: &Parameters) -> Option<Definition> {
+        Some(definition(parameters))
+    }
+
     fn prepare(
         &self,
         device: &Device,
@@ -183,6 +188,11 @@ impl<T: Number> Prepared for OnCpu<T> {
         self.cpu
             .run(|| shape.apply(a, b, out))
             .map_err(|error| WorkloadError::failed(ID, error))
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        let wide = |numbers: &[T]| Output::F32(numbers.iter().map(|&x| x.into()).collect());
+        vec![wide(&self.a), wide(&self.b)]
     }
 
     result_in_memory!(out: F32, f32::NAN);

@@ -5,6 +5,7 @@ use warpsmith_workload::{ArguedTolerance, Parameters};
 
 use super::cpu::LayerNorm;
 use super::cuda::launch;
+use super::definition;
 use crate::error::Result;
 use crate::gelu::Gelu;
 use crate::operation::Operation;
@@ -22,6 +23,7 @@ pub(crate) static LAYER_NORM: Operation = Operation {
     inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, None),
+    definition: definition::plain,
     launch: |parameters, gpu| launch(parameters, gpu, false),
 };
 
@@ -35,6 +37,7 @@ pub(crate) static LAYER_NORM_GELU: Operation = Operation {
     inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, Some(Gelu::Exact)),
+    definition: definition::activated,
     launch: |parameters, gpu| launch(parameters, gpu, true),
 };
 

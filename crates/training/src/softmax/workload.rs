@@ -5,6 +5,7 @@ use warpsmith_workload::ArguedTolerance;
 
 use super::cpu::softmax_rows;
 use super::cuda::launch;
+use super::definition::definition;
 use crate::operation::Operation;
 use crate::row_matrix::{ROWS, WIDTH, cost, elements, rows_of_a_task};
 
@@ -30,5 +31,6 @@ pub(crate) static SOFTMAX: Operation = Operation {
             .zip(inputs[0].par_chunks(rows))
             .try_for_each(|(out, x)| softmax_rows(x, width, out))
     },
+    definition,
     launch,
 };
