@@ -1,4 +1,4 @@
-//! `warpsmith verify`: whether the GPU computes what the CPU does.
+//! `warpsmith verify`: whether the GPU computes what the CPU does, and the CPU what its definition says.
 
 pub(crate) mod case;
 mod command;
@@ -9,5 +9,6 @@ mod one_off;
 mod rows;
 mod sanitizer;
 mod vulkan;
+mod workloads;
 
 pub(crate) use command::Verify;
