@@ -1,4 +1,5 @@
 import wave
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -71,6 +72,20 @@ def test_results_are_arrays_of_the_caller():
     spectra[0, 0] = 1
     mel = voice.feature.melspectrogram(y=TONE, sr=RATE)
     mel *= 2
+
+
+def test_settings_that_take_turns_give_the_same_numbers_every_time():
+    def features(sizes):
+        return voice.feature.melspectrogram(y=TONE, sr=RATE, n_fft=512, n_mels=20 + sizes)
+
+    first = [features(sizes) for sizes in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        again = list(pool.map(features, [*range(12)] * 3))
+    for n, found in enumerate(again):
+        assert np.array_equal(found, first[n % 12])
+    loud = voice.stft(TONE, n_fft=512)
+    assert np.array_equal(voice.stft(TONE, n_fft=512), loud)
+    assert not np.shares_memory(voice.stft(TONE, n_fft=512), loud)
 
 
 def test_spectra_can_be_turned_back():

@@ -5,6 +5,7 @@ mod effect;
 mod file;
 mod gpu;
 mod pitch;
+mod plans;
 mod quality;
 mod settings;
 mod shape;

@@ -7,8 +7,16 @@ use warpsmith_voice::{
     PITCH_CLASSES, Preset, SignalError, Sizes, Stage, Stft, check_room,
 };
 
+use super::array::Values;
+use super::plans::Plans;
 use super::settings::{constant_q_settings, mel_settings};
 use super::{Array, Bank, Frames, Samples, refused, work};
+
+static STFTS: Plans<SpectrumSettings, Stft> = Plans::new();
+static FEATURES: Plans<FeatureSettings, MelFeature> = Plans::new();
+
+/// Numbers to each of a transform's points: tables, and the spectra of sixteen frames.
+const TABLES: usize = 64;
 
 /// Complex spectra, or their powers or magnitudes: values, bins and frames.
 #[pyfunction]
@@ -19,28 +27,35 @@ pub(crate) fn stft(
     kind: &str,
 ) -> PyResult<Array> {
     let (signal, settings) = (signal.finite()?, frames.spectrum()?);
-    let mut stft = Stft::new(settings).map_err(refused)?;
-    let (bins, count) = stft.shape(signal.len());
+    let numbers = settings.transform.saturating_mul(TABLES);
     let density = match kind {
-        "magnitude" => Density::Magnitude,
-        "power" => Density::Power,
-        _ => {
-            let values = work(py, || {
-                stft.check_room(signal.len(), size_of::<[f32; 2]>())?;
-                let mut values = vec![[0.0; 2]; bins * count];
-                stft.complex(signal, &mut values)?;
-                Ok(values)
-            });
-            return Ok(Array::of(values?, &[bins, count]));
-        }
+        "magnitude" => Some(Density::Magnitude),
+        "power" => Some(Density::Power),
+        _ => None,
     };
+    let shape = [settings.bins(), settings.framing.count(signal.len())];
     let values = work(py, || {
-        stft.check_room(signal.len(), size_of::<f32>())?;
-        let mut values = vec![0.0; bins * count];
-        stft.density(signal, density, &mut values)?;
-        Ok(values)
+        STFTS.with(
+            settings,
+            numbers,
+            || Stft::new(settings),
+            |stft| match density {
+                Some(density) => {
+                    stft.check_room(signal.len(), size_of::<f32>())?;
+                    let mut values = vec![0.0; shape[0] * shape[1]];
+                    stft.density(signal, density, &mut values)?;
+                    Ok(Values::Floats(values))
+                }
+                None => {
+                    stft.check_room(signal.len(), size_of::<[f32; 2]>())?;
+                    let mut values = vec![[0.0; 2]; shape[0] * shape[1]];
+                    stft.complex(signal, &mut values)?;
+                    Ok(Values::Complex(values))
+                }
+            },
+        )
     });
-    Ok(Array::of(values?, &[bins, count]))
+    Ok(Array::of(values?, &shape))
 }
 
 /// The signal of so many samples behind spectra.
@@ -83,11 +98,19 @@ pub(crate) fn mel(
 }
 
 fn feature(py: Python<'_>, signal: &[f32], settings: FeatureSettings) -> PyResult<Array> {
-    let values = work(py, || MelFeature::new(settings)?.compute(signal))?;
-    Ok(Array::of(
-        values,
-        &[settings.rows(), settings.frames(signal.len())],
-    ))
+    let settings = settings.checked().map_err(refused)?;
+    let shape = [settings.rows(), settings.frames(signal.len())];
+    let tables = settings.spectrum.transform.saturating_mul(TABLES);
+    let numbers = tables.saturating_add(shape[0].saturating_mul(shape[1]));
+    let values = work(py, || {
+        FEATURES.with(
+            settings,
+            numbers,
+            || MelFeature::new(settings),
+            |feature| feature.compute(signal),
+        )
+    })?;
+    Ok(Array::of(values, &shape))
 }
 
 /// The weights of mel filters, filters by bins.
