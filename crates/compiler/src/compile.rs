@@ -8,7 +8,7 @@ use warpsmith_core::Finding;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
-use crate::globals::{Place, ProjectModule, Scope, Tables, imported};
+use crate::globals::{Global, Place, ProjectModule, Scope, Tables, imported};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
 use warpsmith_ir::names::Names;
@@ -472,12 +472,23 @@ impl Compiler {
 
     fn choose_kernel(&self, options: &Options) -> Result<usize, Problem> {
         let kernels: Vec<(usize, &str)> = self.own_kernels().collect();
+        let mut outside = kernels
+            .iter()
+            .filter(|(_, name)| !name.contains("__locals__"));
         let found = match (&options.kernel, kernels.as_slice()) {
             (Some(name), _) => kernels.iter().find(|(_, known)| known == name),
             (None, [one]) => Some(one),
-            (None, _) => None,
+            // Kernels inside functions are not what a file is about.
+            (None, _) => outside.next().filter(|_| outside.next().is_none()),
         };
-        let found = found.map(|(at, _)| *at);
+        let found = found.map(|(at, _)| *at).or_else(|| {
+            // What a factory has made is known by the name that it was given.
+            let name = self.names.find(options.kernel.as_deref()?)?;
+            match self.scope.get(name) {
+                Some(Global::Kernel(kernel)) => Some(kernel as usize),
+                _ => None,
+            }
+        });
         found.ok_or_else(|| {
             let known: Vec<String> = kernels
                 .iter()

@@ -29,6 +29,9 @@ pub(crate) fn type_of(
         Global::Handle => Ok(TypeId::U64),
         _ => {
             let node = tables.tree.expr(expr);
+            if let Some(what) = scope.captured_in(tables.tree, tables.names, expr) {
+                return Err(Problem::at("K023", node.start, node.end, what));
+            }
             let text = tables
                 .text
                 .get(node.start as usize..node.end as usize)

@@ -40,9 +40,10 @@ impl Scope {
         let [expression] = *tables.tree.exprs_in(node.decorators) else {
             self.forget_globals(tables, node.body);
             self.set(key, Global::Opaque("a Python function"));
-            if node.decorators.len == 0 {
+            if node.decorators.len == 0 && self.qualifier.is_empty() {
                 self.set_host_function(key, index);
             }
+            self.note_uncalled(tables, index);
             return Ok(());
         };
         let (callee, keywords) = match tables.tree.expr(expression).kind {
@@ -53,6 +54,7 @@ impl Scope {
             } => {
                 let Global::WarpCallable(role) = path(self, tables, func) else {
                     self.set(key, Global::Opaque("a function with another decorator"));
+                    self.note_uncalled(tables, index);
                     return Ok(());
                 };
                 if tables.names.get(role) == "func_native" {
@@ -76,6 +78,7 @@ impl Scope {
         };
         let Global::WarpCallable(role) = path(self, tables, callee) else {
             self.set(key, Global::Opaque("a function with another decorator"));
+            self.note_uncalled(tables, index);
             return Ok(());
         };
         let role = tables.names.get(role).to_owned();
@@ -209,9 +212,10 @@ impl Scope {
             None => Ok(Returns::Inferred),
             Some(annotation) => returns(self, tables, annotation),
         };
+        let key = self.key(tables, node.name);
         self.functions.push(FunctionDef {
-            key: node.name,
-            native: node.name,
+            key,
+            native: key,
             params,
             returns,
             body: node.body,
@@ -236,7 +240,7 @@ impl Scope {
     pub(super) fn enter_function(
         &mut self,
         tables: &mut Tables<'_>,
-        key: Name,
+        name: Name,
         index: u32,
         keywords: &[crate::syntax::Keyword],
         span: (u32, u32),
@@ -263,6 +267,7 @@ impl Scope {
         }
         // Native names are numbered per key; functions that the library itself defines in Python own
         // the first numbers of theirs.
+        let key = self.functions[index as usize].key;
         let taken = BUILTINS
             .get(key.index())
             .filter(|builtin| builtin.python)
@@ -273,12 +278,12 @@ impl Scope {
             .count();
         let native = format!("{}_{}", tables.names.get(key), earlier + taken);
         self.functions[index as usize].native = tables.names.intern(&native);
-        let set = match self.get(key) {
+        let set = match self.get(name) {
             Some(Global::Function(set)) => set,
             _ => {
                 self.sets.push(FunctionSet::default());
                 let set = self.sets.len() as u32 - 1;
-                self.set(key, Global::Function(set));
+                self.set(name, Global::Function(set));
                 set
             }
         };

@@ -6,6 +6,7 @@ use super::value::Tables;
 use super::{Global, Scope};
 use crate::diagnostic::Problem;
 use crate::syntax::{ClassNode, ExprKind, StmtKind};
+use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{FieldDef, StructDef};
 use warpsmith_ir::{Constant, Number};
 
@@ -13,7 +14,8 @@ impl Scope {
     /// Enters a struct; a class of another kind is opaque.
     pub(super) fn class(&mut self, tables: &mut Tables<'_>, index: u32) -> Result<(), Problem> {
         let node = tables.tree.classes[index as usize];
-        let key = node.name;
+        let name = node.name;
+        let key = self.key(tables, name);
         let is_struct = match *tables.tree.exprs_in(node.decorators) {
             [decorator] => matches!(path(self, tables, decorator), Global::WarpCallable(name)
                 if tables.names.get(name) == "struct"),
@@ -27,15 +29,20 @@ impl Scope {
             tables.tree.exprs_in(node.bases),
         ) && let base @ Global::Type(_) = evaluate(self, tables, base)
         {
-            self.set(key, base);
-            return Ok(());
-        }
-        if !is_struct && node.decorators.len == 0 && is_namespace(tables, &node) {
-            self.namespace(tables, &node);
+            self.set(name, base);
             return Ok(());
         }
         if !is_struct || !plain {
-            self.set(key, Global::Opaque("a class that is not a `@wp.struct`"));
+            let class = self.class_name(tables, name);
+            let is_outside = self.qualifier.is_empty();
+            if is_outside && !is_struct && node.decorators.len == 0 && is_namespace(tables, &node) {
+                self.namespace(tables, &node, class);
+            } else {
+                self.set(name, Global::Opaque("a class that is not a `@wp.struct`"));
+            }
+            if self.class_functions(tables, &node, class)? {
+                self.set(name, Global::Class(class));
+            }
             return Ok(());
         }
         let mut fields = Vec::new();
@@ -45,31 +52,31 @@ impl Scope {
                 StmtKind::AnnAssign {
                     target, annotation, ..
                 } => {
-                    let ExprKind::Name(name) = tables.tree.expr(target).kind else {
-                        self.set(key, Global::Opaque("a struct with more than fields"));
+                    let ExprKind::Name(field) = tables.tree.expr(target).kind else {
+                        self.set(name, Global::Opaque("a struct with more than fields"));
                         return Ok(());
                     };
                     let Ok(ty) = type_of(self, tables, annotation) else {
                         self.set(
-                            key,
+                            name,
                             Global::Opaque("a struct with a field that is not supported"),
                         );
                         return Ok(());
                     };
                     if tables.types.is_generic(ty) {
-                        self.set(key, Global::Opaque("a struct with a generic field"));
+                        self.set(name, Global::Opaque("a struct with a generic field"));
                         return Ok(());
                     }
                     let is_handle = evaluate(self, tables, annotation) == Global::Handle;
                     let field = FieldDef {
-                        name,
+                        name: field,
                         ty,
                         is_handle,
                     };
                     // A second annotation takes the place of the first.
                     match fields
                         .iter_mut()
-                        .find(|other: &&mut FieldDef| other.name == name)
+                        .find(|other: &&mut FieldDef| other.name == field.name)
                     {
                         Some(other) => *other = field,
                         None => fields.push(field),
@@ -78,7 +85,7 @@ impl Scope {
                 StmtKind::Pass => {}
                 StmtKind::Expr(doc) if matches!(tables.tree.expr(doc).kind, ExprKind::Str(_)) => {}
                 _ => {
-                    self.set(key, Global::Opaque("a struct with more than fields"));
+                    self.set(name, Global::Opaque("a struct with more than fields"));
                     return Ok(());
                 }
             }
@@ -94,7 +101,7 @@ impl Scope {
         let known = tables.types.structs().contains(&def);
         let ty = tables.types.define_struct(def, tables.names);
         self.set(
-            key,
+            name,
             if known {
                 Global::Opaque("a struct that is defined twice")
             } else {
@@ -104,17 +111,21 @@ impl Scope {
         Ok(())
     }
 
-    /// Enters the constants of a class, each under its dotted name.
-    fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode) {
-        let is_enum = node.bases.len > 0;
-        // A class of another module may have the same name.
-        let class = match self.module() {
-            0 => node.name,
+    /// What a class's attributes are known by: a class of another module may have the same name.
+    fn class_name(&self, tables: &mut Tables<'_>, name: Name) -> Name {
+        let key = self.key(tables, name);
+        match self.module() {
+            0 => key,
             module => {
-                let unique = format!("{module}:{}", tables.names.get(node.name));
+                let unique = format!("{module}:{}", tables.names.get(key));
                 tables.names.intern(&unique)
             }
-        };
+        }
+    }
+
+    /// Enters the constants of a class, each under its dotted name.
+    fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode, class: Name) {
+        let is_enum = node.bases.len > 0;
         // Names of the class come before those of the module, until its body ends.
         let mut hidden = Vec::new();
         for at in node.body.start..node.body.start + node.body.len {

@@ -49,7 +49,16 @@ impl Scope {
         }
         let any = tables.names.intern("Any");
         self.set(any, Global::Type(TypeId::scalar(Scalar::Any)));
-        self.statements(tables, body)
+        let others = std::mem::take(&mut self.uncalled);
+        self.may_define = true;
+        let read = self.statements(tables, body);
+        self.may_define = false;
+        if self.module() == 0 && read.is_ok() {
+            self.check_factories(tables);
+            self.read_uncalled(tables, 0)?;
+        }
+        self.uncalled = others;
+        read
     }
 
     fn statements(&mut self, tables: &mut Tables<'_>, body: List) -> Result<(), Problem> {
@@ -197,7 +206,7 @@ impl Scope {
 
     /// `wp.overload(kernel, [types…])`: enters the overload and says which kernel. One that is not understood
     /// is its kernel's problem.
-    fn overload(&mut self, tables: &mut Tables<'_>, expr: ExprId) -> Option<u32> {
+    pub(super) fn overload(&mut self, tables: &mut Tables<'_>, expr: ExprId) -> Option<u32> {
         match self.read_overload(tables, expr) {
             Ok(kernel) => kernel,
             Err((Some(kernel), problem)) => {

@@ -2,11 +2,12 @@
 
 use super::arithmetic::{arithmetic, compare, elementwise};
 use super::display::{contains, element, length};
-use super::host_call::{HostFunction, call_function};
+use super::host_call::{Given, HostFunction, call_function};
 use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use warpsmith_ir::builtin::BUILTINS;
+use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Comparison, Constant, Number};
 
@@ -62,11 +63,15 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             func,
             args,
             keywords,
-        } => call(scope, tables, func, args, keywords),
+        } => call(scope, tables, expr, (func, args, keywords)),
         ExprKind::Subscript(base, index)
             if let Some(item) = element(scope, tables, base, index) =>
         {
-            evaluate(scope, tables, item)
+            // Python has run what the item says long before.
+            let may_define = std::mem::replace(&mut scope.may_define, false);
+            let value = evaluate(scope, tables, item);
+            scope.may_define = may_define;
+            value
         }
         ExprKind::Subscript(..) => match super::annotation::array_subscript(scope, tables, expr) {
             Some(ty) => Global::Type(ty),
@@ -219,9 +224,8 @@ fn unary(scope: &mut Scope, tables: &Tables<'_>, op: UnaryOp, operand: Global) -
 fn call(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
-    func: ExprId,
-    args: List,
-    keywords: List,
+    site: ExprId,
+    (func, args, keywords): (ExprId, List, List),
 ) -> Global {
     let callee = match tables.tree.expr(func).kind {
         ExprKind::Call { .. } => evaluate(scope, tables, func),
@@ -247,10 +251,15 @@ fn call(
     {
         return value;
     }
-    if keywords.len == 0
-        && let Some(function) = host_function(scope, tables, func, callee)
+    if let Some(function) = host_function(scope, tables, func, callee)
+        && let Some(named) = named_arguments(scope, tables, keywords)
     {
-        let result = call_function(scope, tables, function, &values);
+        let given = Given {
+            values: &values,
+            named: &named,
+            site,
+        };
+        let result = call_function(scope, tables, function, &given);
         return result.unwrap_or(Global::Opaque("a call that only Python can run"));
     }
     match callee {
@@ -301,6 +310,19 @@ fn call(
         }
         _ => OPAQUE,
     }
+}
+
+/// What keywords give, by name; nothing where one is a mapping.
+fn named_arguments(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    keywords: List,
+) -> Option<Vec<(Name, Global)>> {
+    let keywords = tables.tree.keywords_in(keywords).to_vec();
+    let named = keywords
+        .into_iter()
+        .map(|keyword| Some((keyword.name?, evaluate(scope, tables, keyword.value))));
+    named.collect()
 }
 
 /// The function that a call at module level runs in Python.

@@ -1,12 +1,17 @@
 //! Calls of the module's own functions while it is read: those whose statements only compute from constants.
 //!
 //! Warp runs such a call in Python, `@wp.func` or not. Here a body may assign to its own names, choose with
-//! `if` and return a value; whatever else it does, only Python can run.
+//! `if`, define kernels and their functions, and return a value; whatever else it does, only Python can run.
 
-use super::evaluate::evaluate;
+use std::ops::Range;
+
+use super::bindings::of_function;
+use super::evaluate::{evaluate, path};
+use super::nested::defines;
 use super::value::Tables;
 use super::{Global, Scope};
-use crate::syntax::{ExprKind, List, StmtKind};
+use crate::diagnostic::Problem;
+use crate::syntax::{ExprId, ExprKind, FunctionNode, List, StmtKind};
 use warpsmith_ir::names::Name;
 
 /// Calls inside calls, and statements of all calls of an expression: bounds on what a module can make us do.
@@ -37,73 +42,205 @@ enum Flow {
     Unknown,
 }
 
+/// A call of a function that defines others.
+#[derive(Debug)]
+pub(super) struct FactoryCall {
+    pub(super) node: u32,
+    /// Where it is called.
+    site: ExprId,
+    values: Vec<(Name, Global)>,
+    result: Option<Global>,
+    /// The functions that it has made.
+    functions: Range<usize>,
+}
+
+/// What a call is given: values by position, then by name.
+pub(super) struct Given<'a> {
+    pub(super) values: &'a [Global],
+    pub(super) named: &'a [(Name, Global)],
+    pub(super) site: ExprId,
+}
+
 /// The result of a call with these values; nothing where only Python can run it.
 pub(super) fn call_function(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
     function: HostFunction,
-    values: &[Global],
+    given: &Given<'_>,
 ) -> Option<Global> {
     let node = tables.tree.functions[function.node as usize];
     let list = node.parameters;
     let parameters = tables.tree.parameters[list.start as usize..][..list.len as usize].to_vec();
-    if !node.plain || node.is_async || values.len() > parameters.len() {
+    let known = |name: &Name| parameters.iter().any(|parameter| parameter.name == *name);
+    if !node.plain
+        || node.is_async
+        || given.values.len() > parameters.len()
+        || !given.named.iter().all(|(name, _)| known(name))
+    {
         return None;
     }
-    if scope.progress.depth == DEEPEST {
+    let is_factory = defines(tables, node.body);
+    if scope.progress.depth == DEEPEST || (is_factory && !scope.may_define) {
         return None;
     }
     // Defaults are worked out where the function is defined; they see the module's names as well.
-    let outer = scope.enter_module(function.module);
-    let mut locals: Vec<(Name, Option<Global>)> = Vec::new();
+    let outer = scope.enter_closure(function.module, &[]);
     let mut arguments = Vec::new();
     for (at, parameter) in parameters.iter().enumerate() {
-        let value = match (values.get(at), parameter.default) {
-            (Some(value), _) => Some(*value),
-            (None, Some(default)) => Some(evaluate(scope, tables, default)),
-            (None, None) => None,
+        let named = given.named.iter().find(|(name, _)| *name == parameter.name);
+        let value = match (given.values.get(at), named, parameter.default) {
+            (Some(value), None, _) | (None, Some((_, value)), _) => *value,
+            (None, None, Some(default)) => evaluate(scope, tables, default),
+            _ => Global::Opaque("an argument that is missing or given twice"),
         };
         arguments.push((parameter.name, value));
     }
+    let mut result = None;
+    if arguments.iter().all(|(_, value)| is_plain(*value)) {
+        result = match is_factory {
+            true => call_factory(scope, tables, function.node, &arguments, given.site),
+            false => match run_body(scope, tables, &node, &arguments) {
+                Flow::Returned(value) if is_plain(value) => Some(value),
+                // Without a value the result is `None`, which is no constant.
+                _ => None,
+            },
+        };
+    }
+    scope.leave_closure(outer);
+    result
+}
+
+/// Runs a function that defines others, and notes the call.
+fn call_factory(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    index: u32,
+    values: &[(Name, Global)],
+    site: ExprId,
+) -> Option<Global> {
+    let mut earlier = scope.calls.iter();
+    // Functions have numbers of their own in every call; kernels do not.
+    let same = earlier.find(|call| {
+        let mut made = scope.functions[call.functions.clone()].iter();
+        call.node == index && call.values == values && !made.any(|def| def.numbered)
+    });
+    if let Some(same) = same {
+        let (result, functions) = (same.result, same.functions.clone());
+        scope.calls.push(FactoryCall {
+            node: index,
+            site,
+            values: values.to_vec(),
+            result,
+            functions,
+        });
+        return result;
+    }
+    let node = tables.tree.functions[index as usize];
+    let before = (
+        scope.functions.len(),
+        scope.sets.len(),
+        scope.kernels.len(),
+        scope.uncalled.len(),
+        scope.calls.len(),
+    );
+    let qualifier = format!("{}__locals__", tables.names.get(node.name));
+    let qualifier = std::mem::replace(&mut scope.qualifier, qualifier);
+    let flow = run_body(scope, tables, &node, values);
+    scope.qualifier = qualifier;
+    scope.uncalled.truncate(before.3);
+    if let Flow::Unknown = flow {
+        scope.functions.truncate(before.0);
+        scope.sets.truncate(before.1);
+        scope.kernels.truncate(before.2);
+        scope.calls.truncate(before.4);
+        return None;
+    }
+    let result = match flow {
+        Flow::Returned(value) if is_plain(value) => Some(value),
+        _ => None,
+    };
+    let functions = before.0..scope.functions.len();
+    scope.calls.push(FactoryCall {
+        node: index,
+        site,
+        values: values.to_vec(),
+        result,
+        functions,
+    });
+    result
+}
+
+/// Runs a function's body with these arguments.
+fn run_body(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    node: &FunctionNode,
+    arguments: &[(Name, Global)],
+) -> Flow {
     let known = std::mem::take(&mut tables.known);
     scope.progress.depth += 1;
-    let mut flow = Flow::Unknown;
-    if arguments.iter().all(|(_, value)| is_plain(*value)) {
-        for (name, value) in arguments {
-            locals.push((name, scope.shadow(name, value)));
-        }
-        flow = run(scope, tables, node.body, &mut locals);
+    let bound = of_function(tables, node);
+    let outer = scope.enter_locals(node, tables, &bound);
+    for (name, value) in arguments {
+        scope.set(*name, *value);
     }
+    let first = scope.functions.len();
+    let flow = run(scope, tables, node.body);
+    scope.capture(tables, first);
+    scope.leave_closure(outer);
     scope.progress.depth -= 1;
     if scope.progress.depth == 0 {
         scope.progress.statements = 0;
     }
-    for (name, before) in locals.into_iter().rev() {
-        scope.shadow(name, before);
-    }
     tables.known = known;
-    scope.enter_module(outer);
-    match flow {
-        Flow::Returned(value) if is_plain(Some(value)) => Some(value),
-        // Without a value the result is `None`, which is no constant.
-        _ => None,
-    }
+    flow
 }
 
 /// Values that a function can take and give: those that no name can change.
-fn is_plain(value: Option<Global>) -> bool {
+fn is_plain(value: Global) -> bool {
     matches!(
         value,
-        Some(Global::Value(_) | Global::Function(_) | Global::Builtin(_))
+        Global::Value(_)
+            | Global::Function(_)
+            | Global::Builtin(_)
+            | Global::Kernel(_)
+            | Global::Type(_)
+            | Global::PythonType(_)
     )
 }
 
-fn run(
-    scope: &mut Scope,
-    tables: &mut Tables<'_>,
-    body: List,
-    locals: &mut Vec<(Name, Option<Global>)>,
-) -> Flow {
+impl Scope {
+    /// Refuses the functions of factories that may be called elsewhere, too: their numbers are not known.
+    pub(super) fn check_factories(&mut self, tables: &Tables<'_>) {
+        for at in 0..self.calls.len() {
+            let call = &self.calls[at];
+            let node = tables.tree.functions[call.node as usize];
+            let mut sites: Vec<u32> = Vec::new();
+            for other in self.calls.iter().filter(|other| other.node == call.node) {
+                if !sites.contains(&other.site.0) {
+                    sites.push(other.site.0);
+                }
+            }
+            let named = tables.tree.exprs.iter();
+            let named = named.filter(|expr| expr.kind == ExprKind::Name(node.name));
+            if named.count() == sites.len() {
+                continue;
+            }
+            let (start, end) = node.name_span;
+            let text = tables.names.get(node.name);
+            let what = format!(
+                "how often `{text}` is called before is not known, and with it this function's number"
+            );
+            for def in &mut self.functions[call.functions.clone()] {
+                if def.numbered {
+                    def.params = Err(Problem::at("K021", start, end, what.clone()));
+                }
+            }
+        }
+    }
+}
+
+fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List) -> Flow {
     for at in body.start..body.start + body.len {
         scope.progress.statements += 1;
         if scope.progress.statements > MOST_STATEMENTS {
@@ -122,11 +259,10 @@ fn run(
                     return Flow::Unknown;
                 };
                 let value = evaluate(scope, tables, value);
-                if !is_plain(Some(value)) {
+                if !is_plain(value) {
                     return Flow::Unknown;
                 }
-                let before = scope.shadow(name, Some(value));
-                locals.push((name, before));
+                scope.set(name, value);
             }
             StmtKind::If { test, body, orelse } => {
                 let truth = match evaluate(scope, tables, test) {
@@ -136,9 +272,14 @@ fn run(
                 let Some(truth) = truth else {
                     return Flow::Unknown;
                 };
-                match run(scope, tables, if truth { body } else { orelse }, locals) {
+                match run(scope, tables, if truth { body } else { orelse }) {
                     Flow::Next => {}
                     other => return other,
+                }
+            }
+            StmtKind::Function(index) if is_definition(scope, tables, index) => {
+                if scope.function(tables, index).is_err() {
+                    return Flow::Unknown;
                 }
             }
             StmtKind::Return(Some(value)) => return Flow::Returned(evaluate(scope, tables, value)),
@@ -146,4 +287,22 @@ fn run(
         }
     }
     Flow::Next
+}
+
+/// Whether a function is a kernel, or one that kernels call.
+fn is_definition(scope: &Scope, tables: &mut Tables<'_>, index: u32) -> bool {
+    let decorators = tables.tree.functions[index as usize].decorators;
+    let &[decorator] = tables.tree.exprs_in(decorators) else {
+        return false;
+    };
+    let callee = match tables.tree.expr(decorator).kind {
+        ExprKind::Call { func, .. } => func,
+        _ => decorator,
+    };
+    match path(scope, tables, callee) {
+        Global::WarpCallable(name) => {
+            matches!(tables.names.get(name), "func" | "kernel" | "func_native")
+        }
+        _ => false,
+    }
 }

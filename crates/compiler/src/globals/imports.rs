@@ -129,9 +129,13 @@ impl Scope {
         if std::mem::replace(&mut self.entered[at], true) {
             return Ok(());
         }
-        let before = self.enter_module(project);
+        let qualifier = std::mem::take(&mut self.qualifier);
+        let may_define = self.may_define;
+        let outer = self.enter_closure(project, &[]);
         let entered = self.module_body(tables, tables.modules[at].body);
-        self.enter_module(before);
+        self.leave_closure(outer);
+        self.may_define = may_define;
+        self.qualifier = qualifier;
         entered
     }
 }

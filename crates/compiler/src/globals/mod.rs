@@ -6,8 +6,10 @@
 
 mod annotation;
 mod arithmetic;
+mod bindings;
 mod callables;
 mod classes;
+mod closure;
 mod collect;
 mod definition;
 mod display;
@@ -15,6 +17,7 @@ mod evaluate;
 mod host_call;
 mod imports;
 mod library;
+mod nested;
 mod options;
 mod project;
 mod rounding;

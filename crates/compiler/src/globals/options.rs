@@ -104,7 +104,7 @@ impl Scope {
                     [Some(a)] => kernel.options.launch_bounds = Some((a, None)),
                     [Some(a), Some(b)] => kernel.options.launch_bounds = Some((a, Some(b))),
                     _ => {
-                        kernel.problem = Some(option_problem(tables, keyword.value, &name));
+                        kernel.problem = Some(option_problem(self, tables, keyword.value, &name));
                     }
                 }
                 continue;
@@ -138,7 +138,7 @@ impl Scope {
                 {
                     kernel.options.cluster_dim = int(value).unwrap_or(1);
                 }
-                _ => kernel.problem = Some(option_problem(tables, keyword.value, &name)),
+                _ => kernel.problem = Some(option_problem(self, tables, keyword.value, &name)),
             }
         }
         if let Some(dict) = module_options {
@@ -169,8 +169,11 @@ fn int(value: Global) -> Option<i64> {
     }
 }
 
-fn option_problem(tables: &Tables<'_>, expr: ExprId, name: &str) -> Problem {
+fn option_problem(scope: &Scope, tables: &Tables<'_>, expr: ExprId, name: &str) -> Problem {
     let node = tables.tree.expr(expr);
+    if let Some(what) = scope.captured_in(tables.tree, tables.names, expr) {
+        return Problem::at("K023", node.start, node.end, what);
+    }
     Problem::at(
         "K025",
         node.start,

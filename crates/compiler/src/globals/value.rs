@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::host_call::{HostFunction, Progress};
+use super::host_call::{FactoryCall, HostFunction, Progress};
+use super::nested::Uncalled;
 use super::project::ProjectModule;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
@@ -93,7 +94,20 @@ pub(crate) struct Scope {
     host_functions: HashMap<(u16, Name), HostFunction>,
     /// How far such calls have gone.
     pub(super) progress: Progress,
+    /// The names of the functions around the one at hand, with what the module says of them.
+    pub(super) enclosing: Vec<Slot>,
+    /// What comes before the names of definitions in their keys: those of the functions and classes around.
+    pub(super) qualifier: String,
+    /// Functions in which kernels may stand, to be looked into once the module has been read.
+    pub(super) uncalled: Vec<Uncalled>,
+    /// Calls of such functions that the module makes.
+    pub(super) calls: Vec<FactoryCall>,
+    /// Whether functions that are called may define others: only while a module's own statements are read.
+    pub(super) may_define: bool,
 }
+
+/// A name with what it stands for elsewhere.
+pub(super) type Slot = (Name, Option<Global>);
 
 /// How much a scope held at some time.
 #[derive(Debug)]
@@ -142,6 +156,11 @@ impl Scope {
         self.rebound.clear();
         self.displays.clear();
         self.host_functions.clear();
+        self.enclosing.clear();
+        self.qualifier.clear();
+        self.uncalled.clear();
+        self.calls.clear();
+        self.may_define = false;
     }
 
     /// Notes the display that a name of the module at hand is given.
@@ -151,7 +170,8 @@ impl Scope {
 
     /// The display that a name of the module at hand was given.
     pub(super) fn display(&self, name: Name) -> Option<ExprId> {
-        self.displays.get(&(self.module, name)).copied()
+        let found = self.displays.get(&(self.module, name)).copied();
+        found.filter(|_| !self.is_enclosing(name))
     }
 
     /// Notes the Python function that a name of the module at hand stands for.
@@ -164,11 +184,16 @@ impl Scope {
     /// The Python function that a name stands for, if it has never stood for anything else.
     pub(super) fn host_function(&self, name: Name) -> Option<HostFunction> {
         let found = self.host_functions.get(&(self.module, name)).copied();
-        found.filter(|_| !self.is_rebound(name))
+        found.filter(|_| !self.is_enclosing(name) && !self.is_rebound(name))
     }
 
-    /// Lets a name stand for something for a while; gives what it stood for.
-    pub(super) fn shadow(&mut self, name: Name, value: Option<Global>) -> Option<Global> {
+    /// Whether a function around the one at hand gives the name what it stands for.
+    fn is_enclosing(&self, name: Name) -> bool {
+        self.enclosing.iter().any(|(known, _)| *known == name)
+    }
+
+    /// Lets a name stand for something else; gives what it stood for.
+    pub(super) fn replace(&mut self, name: Name, value: Option<Global>) -> Option<Global> {
         let values = &mut self.table.values;
         if values.len() <= name.index() {
             values.resize(name.index() + 1, None);
@@ -178,10 +203,14 @@ impl Scope {
 
     /// Whether a name has stood for different things.
     pub(crate) fn is_rebound(&self, name: Name) -> bool {
-        self.rebound.contains(&name)
+        self.rebound.contains(&name) && !self.is_enclosing(name)
     }
 
     pub(crate) fn set(&mut self, name: Name, value: Global) {
+        if self.is_enclosing(name) {
+            self.replace(name, Some(value));
+            return;
+        }
         let table = &mut self.table;
         if table.values.len() <= name.index() {
             table.values.resize(name.index() + 1, None);

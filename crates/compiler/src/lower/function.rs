@@ -144,10 +144,12 @@ pub(crate) fn build_kernel(
     let launch_rank = launch_rank(shared, body);
     let mut options = kernel.options.clone();
     options.backward = shared.backward;
+    let (closure, module) = (def.closure.clone(), def.module);
+    let outer = shared.scope.enter_closure(module, &closure);
     let mut state = Body::new(shared, true, line_base);
-    state
-        .function(&params, body, def_line)
-        .map_err(|p| placed(p, span.0, span.1))?;
+    let lowered = state.function(&params, body, def_line);
+    state.shared.scope.leave_closure(outer);
+    lowered.map_err(|p| placed(p, span.0, span.1))?;
     let kind = FunctionKind::Kernel {
         launch_rank,
         scalar_tid: state.scalar_tid,
@@ -275,12 +277,7 @@ impl Shared<'_> {
             true => (0, decorator_line),
             false => (decorator_line - before, before),
         };
-        let caller = self.scope.enter_module(module);
-        let mut outer = Vec::with_capacity(closure.len());
-        for (name, value) in closure {
-            outer.push((name, self.scope.get(name)));
-            self.scope.set(name, value);
-        }
+        let outer = self.scope.enter_closure(module, &closure);
         self.depth += 1;
         // What only an author's own adjoint calls needs no adjoint itself.
         let adjoint = self.backward && !self.is_deferred;
@@ -316,10 +313,7 @@ impl Shared<'_> {
             .map_err(|p| placed(p, span.0, span.1))
         };
         self.depth -= 1;
-        for (name, value) in outer {
-            self.scope.restore(name, value);
-        }
-        self.scope.enter_module(caller);
+        self.scope.leave_closure(outer);
         self.use_parameter_structs(&params);
         self.functions.push(function?);
         let built = self.functions.len() as u32 - 1;

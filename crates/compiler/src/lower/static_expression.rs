@@ -127,7 +127,13 @@ impl Body<'_, '_> {
             known,
         };
         match evaluate(shared.scope, &mut tables, expr) {
-            Global::Opaque(what) => fail("K023", format!("`wp.static` of {what}")),
+            Global::Opaque(what) => {
+                let captured = shared.scope.captured_in(shared.tree, shared.names, expr);
+                fail(
+                    "K023",
+                    captured.unwrap_or_else(|| format!("`wp.static` of {what}")),
+                )
+            }
             Global::Value(Constant::Str(_)) => fail("K023", NO_RESULT),
             result => Ok(result),
         }

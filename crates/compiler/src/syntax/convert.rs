@@ -225,6 +225,21 @@ impl Converter<'_> {
                 end,
             });
         }
+        // Of the others only the names count: what the function defines may not mean the module's.
+        let list = &*node.parameters;
+        let by_kind = list.posonlyargs.iter().chain(&list.kwonlyargs);
+        let starred = [&list.vararg, &list.kwarg];
+        let starred = starred.into_iter().flatten().map(|boxed| &**boxed);
+        for other in by_kind.map(|given| &given.parameter).chain(starred) {
+            let (start, end) = span(other);
+            parameters.push(Parameter {
+                name: self.names.intern(other.name.as_str()),
+                annotation: None,
+                default: None,
+                start,
+                end,
+            });
+        }
         let list = List {
             start: self.tree.parameters.len() as u32,
             len: parameters.len() as u32,

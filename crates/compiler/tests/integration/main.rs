@@ -3,3 +3,4 @@
 mod arbitrary;
 mod files;
 mod interpreter;
+mod nested;

@@ -1,0 +1,300 @@
+//! Kernels and functions inside other functions: the factories that programs make their kernels with.
+//!
+//! A factory that the module itself calls with constants is followed ([`super::host_call`]). Of every other
+//! function the body is read as far as it means the same in every call; what only a call knows is
+//! [`Global::Opaque`], and refused where a kernel uses it.
+
+use super::bindings::{Binding, of_class, of_function};
+use super::evaluate::evaluate;
+use super::value::Tables;
+use super::{Global, Scope};
+use crate::diagnostic::Problem;
+use crate::syntax::{ClassNode, Expr, ExprId, ExprKind, FunctionNode, List, StmtKind, Tree};
+use warpsmith_ir::names::{Name, Names};
+
+const PARAMETER: Global = Global::Opaque(
+    "a parameter of the function around it, so that only the live function in Python compiles it",
+);
+const LOCAL: Global = Global::Opaque(
+    "set by a call of the function around it, so that only the live function in Python compiles it",
+);
+
+/// Functions inside functions that are looked into.
+const DEEPEST: usize = 16;
+
+/// A function that nobody is known to call.
+#[derive(Debug)]
+pub(super) struct Uncalled {
+    /// Position among the tree's functions.
+    node: u32,
+    /// What comes before the names of its definitions in their keys.
+    qualifier: String,
+}
+
+impl Scope {
+    /// The key of a definition: its name behind those of the functions and classes around it.
+    pub(super) fn key(&self, tables: &mut Tables<'_>, name: Name) -> Name {
+        if self.qualifier.is_empty() {
+            return name;
+        }
+        let key = format!("{}{}", self.qualifier, tables.names.get(name));
+        tables.names.intern(&key)
+    }
+
+    /// What comes before the names that a function defines.
+    pub(super) fn qualifier_in(&self, tables: &Tables<'_>, function: Name) -> String {
+        let name = tables.names.get(function);
+        format!("{}{name}__locals__", self.qualifier)
+    }
+
+    /// Says which name of an expression only a call of the function around it knows, if there is one.
+    pub(crate) fn captured_in(&self, tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
+        let node = tree.expr(expr);
+        let inside = |part: &&Expr| node.start <= part.start && part.end <= node.end;
+        tree.exprs.iter().filter(inside).find_map(|part| {
+            let ExprKind::Name(name) = part.kind else {
+                return None;
+            };
+            match self.get(name) {
+                Some(value @ Global::Opaque(what)) if [PARAMETER, LOCAL].contains(&value) => {
+                    Some(format!("`{}` is {what}", names.get(name)))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Notes a function in which kernels may stand.
+    pub(super) fn note_uncalled(&mut self, tables: &Tables<'_>, index: u32) {
+        let node = tables.tree.functions[index as usize];
+        if defines(tables, node.body) && self.qualifier.matches("__locals__").count() < DEEPEST {
+            let qualifier = self.qualifier_in(tables, node.name);
+            self.uncalled.push(Uncalled {
+                node: index,
+                qualifier,
+            });
+        }
+    }
+
+    /// Reads the functions that were noted since there were `first`, but for those that the module calls.
+    pub(super) fn read_uncalled(
+        &mut self,
+        tables: &mut Tables<'_>,
+        first: usize,
+    ) -> Result<(), Problem> {
+        for function in self.uncalled.split_off(first) {
+            if !self.calls.iter().any(|call| call.node == function.node) {
+                self.read_function(tables, function)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_function(
+        &mut self,
+        tables: &mut Tables<'_>,
+        function: Uncalled,
+    ) -> Result<(), Problem> {
+        let node = tables.tree.functions[function.node as usize];
+        let bound = of_function(tables, &node);
+        let before = std::mem::replace(&mut self.qualifier, function.qualifier);
+        let outer = self.enter_locals(&node, tables, &bound);
+        let (first, inner) = (self.functions.len(), self.uncalled.len());
+        let read = self
+            .nested_statements(tables, node.body, &bound, true)
+            // What stands further inside is called later.
+            .and_then(|()| self.read_uncalled(tables, inner));
+        self.capture(tables, first);
+        self.leave_closure(outer);
+        self.qualifier = before;
+        read
+    }
+
+    /// Hides what the module says of names that a function binds itself, until they are set.
+    pub(super) fn enter_locals(
+        &mut self,
+        node: &FunctionNode,
+        tables: &Tables<'_>,
+        bound: &[Binding],
+    ) -> super::closure::Outer {
+        let list = node.parameters;
+        let parameters = &tables.tree.parameters[list.start as usize..][..list.len as usize];
+        let own = bound.iter().map(|binding| {
+            let is_parameter = parameters.iter().any(|known| known.name == binding.name);
+            match is_parameter && binding.is_sure {
+                true => (binding.name, PARAMETER),
+                false => (binding.name, LOCAL),
+            }
+        });
+        let mut names: Vec<(Name, Global)> = own.collect();
+        for (name, value) in self.enclosing_values() {
+            if !names.iter().any(|(known, _)| *known == name) {
+                names.push((name, value));
+            }
+        }
+        self.enter_closure(self.module(), &names)
+    }
+
+    /// Gives the functions since `first` those names around them that they use.
+    pub(super) fn capture(&mut self, tables: &Tables<'_>, first: usize) {
+        let around = self.enclosing_values();
+        for def in &mut self.functions[first..] {
+            let statements = tables.tree.stmts_in(def.body).iter();
+            let end = statements
+                .map(|id| tables.tree.stmt(*id).end)
+                .max()
+                .unwrap_or(0);
+            let exprs = tables.tree.exprs.iter();
+            let inside = exprs.filter(|expr| def.span.0 <= expr.start && expr.end <= end);
+            let used: Vec<Name> = inside
+                .filter_map(|expr| match expr.kind {
+                    ExprKind::Name(name) => Some(name),
+                    _ => None,
+                })
+                .collect();
+            for (name, value) in &around {
+                if used.contains(name) && !def.closure.iter().any(|(known, _)| known == name) {
+                    def.closure.push((*name, *value));
+                }
+            }
+        }
+    }
+
+    /// Enters what statements of a function define. Where it is not `certain` that they run once, what they
+    /// bind is not known.
+    fn nested_statements(
+        &mut self,
+        tables: &mut Tables<'_>,
+        body: List,
+        bound: &[Binding],
+        certain: bool,
+    ) -> Result<(), Problem> {
+        let is_sure = |name: Name| {
+            let mut sure = bound.iter().filter(|binding| binding.is_sure);
+            certain && sure.any(|binding| binding.name == name)
+        };
+        for at in body.start..body.start + body.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            match stmt.kind {
+                StmtKind::Function(index) => {
+                    self.function(tables, index)?;
+                    let name = tables.tree.functions[index as usize].name;
+                    if !is_sure(name) {
+                        self.set(name, LOCAL);
+                    }
+                }
+                StmtKind::Class(index) => {
+                    self.class(tables, index)?;
+                    let name = tables.tree.classes[index as usize].name;
+                    if !is_sure(name) {
+                        self.set(name, LOCAL);
+                    }
+                }
+                StmtKind::Assign { targets, value } => {
+                    if let [target] = *tables.tree.exprs_in(targets)
+                        && let ExprKind::Name(name) = tables.tree.expr(target).kind
+                        && is_sure(name)
+                    {
+                        let value = match evaluate(self, tables, value) {
+                            Global::Opaque(_) => LOCAL,
+                            known => known,
+                        };
+                        self.set(name, value);
+                    }
+                }
+                StmtKind::Expr(value) => {
+                    self.overload(tables, value);
+                }
+                StmtKind::Import(aliases) if certain => self.import(tables, aliases)?,
+                StmtKind::ImportFrom {
+                    module,
+                    level,
+                    aliases,
+                } if certain => self.import_from(tables, module, level, aliases)?,
+                StmtKind::If { body, orelse, .. } => {
+                    self.nested_statements(tables, body, bound, certain)?;
+                    self.nested_statements(tables, orelse, bound, certain)?;
+                }
+                StmtKind::For { body, .. }
+                | StmtKind::While { body, .. }
+                | StmtKind::Block { body, .. } => {
+                    self.nested_statements(tables, body, bound, false)?;
+                }
+                _ => {}
+            }
+        }
+        // An import binds several names.
+        for binding in bound.iter().filter(|binding| !binding.is_sure) {
+            self.set(binding.name, LOCAL);
+        }
+        Ok(())
+    }
+
+    /// Enters the functions and kernels of a class, each an attribute under its dotted name; says whether there
+    /// are any.
+    pub(super) fn class_functions(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &ClassNode,
+        class: Name,
+    ) -> Result<bool, Problem> {
+        if !defines(tables, node.body) {
+            return Ok(false);
+        }
+        let bound = of_class(tables, node.body);
+        let attribute = |tables: &mut Tables<'_>, name: Name| {
+            let dotted = format!("{}.{}", tables.names.get(class), tables.names.get(name));
+            tables.names.intern(&dotted)
+        };
+        let mut names = self.enclosing_values();
+        for binding in &bound {
+            names.retain(|(name, _)| *name != binding.name);
+            let dotted = attribute(tables, binding.name);
+            let value = self.attribute(dotted).unwrap_or(LOCAL);
+            names.push((binding.name, value));
+        }
+        let qualifier = format!("{}{}__", self.qualifier, tables.names.get(node.name));
+        let before = std::mem::replace(&mut self.qualifier, qualifier);
+        let outer = self.enter_closure(self.module(), &names);
+        let mut read = Ok(());
+        let mut found = false;
+        for at in node.body.start..node.body.start + node.body.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            let StmtKind::Function(index) = stmt.kind else {
+                continue;
+            };
+            read = read.and_then(|()| self.function(tables, index));
+            let name = tables.tree.functions[index as usize].name;
+            let sure = bound
+                .iter()
+                .any(|binding| binding.name == name && binding.is_sure);
+            if let (true, Some(value @ (Global::Function(_) | Global::Kernel(_)))) =
+                (sure, self.get(name))
+            {
+                let dotted = attribute(tables, name);
+                self.set_attribute(dotted, value);
+                found = true;
+            }
+        }
+        self.leave_closure(outer);
+        self.qualifier = before;
+        read.map(|()| found)
+    }
+}
+
+/// Whether statements define decorated functions, further inside or not.
+pub(super) fn defines(tables: &Tables<'_>, body: List) -> bool {
+    let mut statements = tables.tree.stmts_in(body).iter();
+    statements.any(|id| match tables.tree.stmt(*id).kind {
+        StmtKind::Function(index) => {
+            let node = &tables.tree.functions[index as usize];
+            node.decorators.len > 0 || defines(tables, node.body)
+        }
+        StmtKind::Class(index) => defines(tables, tables.tree.classes[index as usize].body),
+        StmtKind::If { body, orelse, .. } => defines(tables, body) || defines(tables, orelse),
+        StmtKind::For { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::Block { body, .. } => defines(tables, body),
+        _ => false,
+    })
+}
