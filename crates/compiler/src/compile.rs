@@ -96,6 +96,13 @@ pub struct Compiler {
     lines: Vec<Line>,
 }
 
+/// Where Warp's library keeps the functions that it writes in Python.
+const LIBRARY_FILE: &str = "warp/_src/math.py";
+
+/// Functions that give the numbers of those, for [`Options::library`] where kernels are to run. Their text is not
+/// Warp's, and names another file.
+pub const RUNTIME_LIBRARY: &str = include_str!("runtime_library.py");
+
 /// Most modules that one source may bring in, and most bytes of text.
 const MAX_MODULES: usize = 4096;
 const MAX_TEXT: usize = 64 << 20;
@@ -426,6 +433,10 @@ impl Compiler {
             text: &self.text,
             modules: &self.modules,
             library_line,
+            library_file: match options.library.as_deref() {
+                Some(RUNTIME_LIBRARY) => "warpsmith/runtime_library.py",
+                _ => LIBRARY_FILE,
+            },
             functions: Vec::new(),
             structs: Vec::new(),
             lines: std::mem::take(&mut self.lines),
@@ -571,6 +582,41 @@ wp.func(make(wp.float64), name=\"transform_to_matrix\")
                 "// warp/_src/math.py:14\nstatic CUDA_CALLABLE wp::mat_t<4, 4, wp::{scalar}> transform_to_matrix_{number}("
             );
             assert!(text.contains(&head), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_function_of_the_library_has_a_form_to_run() {
+        let options = Options {
+            library: Some(RUNTIME_LIBRARY.into()),
+            ..Options::default()
+        };
+        for call in [
+            "norm_l1(v)",
+            "norm_l2(v)",
+            "norm_huber(v)",
+            "norm_pseudo_huber(v, 2.0)",
+            "smooth_normalize(v)",
+            "velocity_at_point(wp.spatial_vector(), v)",
+            "quat_twist(v, q)",
+            "quat_twist_angle(v, q)",
+            "quat_twist_angle_signed(v, q)",
+            "quat_to_rpy(q)",
+            "quat_to_euler(q, 0, 1, 2)",
+            "quat_from_euler(v, 0, 1, 2)",
+            "transform_twist(t, wp.spatial_vector())",
+            "transform_wrench(t, wp.spatial_vector())",
+            "transform_from_matrix(wp.mat44())",
+            "transform_to_matrix(t)",
+            "transform_compose(v, q, v)",
+            "transform_decompose(wp.mat44d())",
+        ] {
+            let source = format!(
+                "import warp as wp\n\n\n@wp.kernel\ndef k():\n    v = wp.vec3()\n    q = wp.quat()\n    t = wp.transform()\n    r = wp.{call}\n"
+            );
+            let module = compile(&source, &options).unwrap_or_else(|found| panic!("{found:?}"));
+            let text = emit_cuda(&module);
+            assert!(text.contains("// warpsmith/runtime_library.py:"), "{text}");
         }
     }
 

@@ -33,7 +33,9 @@ mod overload;
 pub mod runtime_header;
 mod syntax;
 
-pub use compile::{Compiler, EachKernel, Options, compile, emit_cpu, emit_cuda, kernels};
+pub use compile::{
+    Compiler, EachKernel, Options, RUNTIME_LIBRARY, compile, emit_cpu, emit_cuda, kernels,
+};
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit, emit_both};
 pub use folder::Folder;

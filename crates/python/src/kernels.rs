@@ -11,7 +11,8 @@ use serde::Serialize;
 use warpsmith_compiler::ir::{self, Callee, Module, Number, Op};
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{
-    BUILTINS, Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
+    BUILTINS, Compiler, Options, RUNTIME_LIBRARY, Type, TypeId, emit_cpu, emit_cuda, render,
+    runtime_header,
 };
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, VulkanDevice, VulkanKernel};
@@ -354,6 +355,7 @@ pub(crate) fn compile(
         let options = Options {
             kernel,
             file,
+            library: Some(RUNTIME_LIBRARY.into()),
             ..Options::default()
         };
         match Compiler::new().compile(&source, &options) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Options, Type, compile};
+use warpsmith_compiler::{Options, RUNTIME_LIBRARY, Type, compile};
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, Stream};
 use warpsmith_execution::{ForeignArgument, ForeignLaunch, GpuKernel, RunError};
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
@@ -45,6 +45,7 @@ impl WarpProgram {
         let options = Options {
             kernel: kernel.map(str::to_owned),
             file: path.display().to_string(),
+            library: Some(RUNTIME_LIBRARY.into()),
             ..Options::default()
         };
         let module = compile(&text, &options).map_err(Fault::Findings)?;

@@ -24,6 +24,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) modules: &'s [ProjectModule],
     /// How many lines stand before the library's.
     pub(crate) library_line: u32,
+    /// The file of the library's text, as comments name it.
+    pub(crate) library_file: &'static str,
     pub(crate) functions: Vec<Function>,
     pub(crate) structs: Vec<StructId>,
     pub(crate) lines: Vec<Line>,
@@ -108,9 +110,6 @@ impl Shared<'_> {
         }
     }
 }
-
-/// Where Warp's library keeps the functions that it writes in Python.
-const LIBRARY_FILE: &str = "warp/_src/math.py";
 
 /// The deepest chain of functions that call each other.
 const MAX_CALL_DEPTH: u32 = 40;
@@ -268,7 +267,7 @@ impl Shared<'_> {
         let closure = def.closure.clone();
         let own = &self.modules[usize::from(module)];
         let (file, before) = match (library, module) {
-            (true, _) => (Some(LIBRARY_FILE), self.library_line),
+            (true, _) => (Some(self.library_file), self.library_line),
             (false, 0) => (None, 0),
             (false, _) => (Some(own.file.as_str()), own.lines_before),
         };
