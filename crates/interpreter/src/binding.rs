@@ -1,5 +1,7 @@
 //! Binds arguments to the parameters of a planned kernel.
 
+use std::time::Instant;
+
 use super::argument::{Argument, ArgumentError, ArrayArgument, Bytes};
 use super::lanes::{Cell, LANES};
 use super::launch::Interpreter;
@@ -33,6 +35,8 @@ pub(super) struct Bindings {
     pub(super) watches_races: bool,
     /// Iterations that one block of lanes may make before a loop is taken to be endless.
     pub(super) most_iterations: u64,
+    /// When every thread has to end.
+    pub(super) deadline: Option<Instant>,
     /// Values of the parameters.
     pub(super) parameters: Vec<(Cell, Scalar, u64)>,
     /// What kernels reach through numbers.
@@ -69,6 +73,9 @@ impl Interpreter<'_> {
         let mut bindings = Bindings {
             dim: dim.to_vec(),
             most_iterations: self.most_iterations,
+            deadline: self
+                .limit
+                .and_then(|limit| Instant::now().checked_add(limit)),
             watches_races: self.checks_races,
             objects: self.objects.clone(),
             ..Bindings::default()

@@ -14,6 +14,8 @@ pub(super) enum Fault {
     Expectation(u32),
     ZeroDivisor,
     Endless,
+    /// The launch took longer than it may.
+    OutOfTime,
     /// The sine, cosine or tangent of more than a device's own function takes.
     LargeAngle,
     /// Two threads store different values to one scalar.
@@ -86,6 +88,12 @@ impl Faults {
         self.by_place.insert((line, fault), struck);
     }
 
+    /// Whether threads were stopped because the launch took too long.
+    pub(super) fn out_of_time(&self) -> bool {
+        let mut places = self.by_place.keys();
+        places.any(|(_, fault)| *fault == Fault::OutOfTime)
+    }
+
     /// Adds the faults of another worker; which of two came first does not show.
     pub(super) fn merge(&mut self, other: Self) {
         for (place, theirs) in other.by_place {
@@ -149,6 +157,11 @@ impl Faults {
                         "K107",
                         "a loop did not end".to_owned(),
                         "see that its condition becomes false",
+                    ),
+                    Fault::OutOfTime => (
+                        "K107",
+                        "the kernel did not end within the time limit".to_owned(),
+                        "see that its loops end, or allow more time",
                     ),
                     Fault::LargeAngle => (
                         "K103",

@@ -1,6 +1,7 @@
 //! Binds arguments to a planned kernel and runs it over the grid.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
@@ -37,6 +38,9 @@ pub struct Outcome {
     /// Results that are infinite or not a number, if that was looked for: see
     /// [`Interpreter::checking_finiteness`].
     pub non_finite: Vec<Finding>,
+    /// Whether threads were stopped because the launch took too long: see
+    /// [`Interpreter::with_time_limit`].
+    pub out_of_time: bool,
     /// Whether threads ran on several cores.
     pub parallel: bool,
     /// Whether native code ran, rather than the interpreter.
@@ -90,6 +94,8 @@ pub struct Interpreter<'m> {
     pub(super) plan: Arc<Plan>,
     pub(super) objects: Objects,
     pub(super) most_iterations: u64,
+    /// How long a launch may take.
+    pub(super) limit: Option<Duration>,
     pub(super) block_dim: i32,
     pub(super) checks_races: bool,
     pub(super) checks_finiteness: bool,
@@ -125,6 +131,7 @@ impl<'m> Interpreter<'m> {
             plan,
             objects: Objects::new(),
             most_iterations: MOST_ITERATIONS,
+            limit: None,
             block_dim: 1,
             checks_races: false,
             checks_finiteness: false,
@@ -143,6 +150,13 @@ impl<'m> Interpreter<'m> {
     #[must_use]
     pub fn with_iteration_limit(mut self, most_iterations: u64) -> Self {
         self.most_iterations = most_iterations;
+        self
+    }
+
+    /// Sets how long a launch may take: threads that have not ended then are stopped, which is a finding.
+    #[must_use]
+    pub fn with_time_limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
         self
     }
 
@@ -273,6 +287,9 @@ impl<'m> Interpreter<'m> {
             let first = chunk * BLOCKS_AT_A_TIME * LANES;
             let end = (first + BLOCKS_AT_A_TIME * LANES).min(threads);
             for block in (first..end).step_by(together) {
+                if machine.is_over() {
+                    return;
+                }
                 machine.run_block(block, end.min(block + together));
             }
         };
@@ -313,12 +330,14 @@ impl<'m> Interpreter<'m> {
         let program = &self.plan.program;
         // Stable: what one thread prints stays in order.
         seen.printed.sort_by_key(|(thread, _)| *thread);
+        let out_of_time = seen.faults.out_of_time();
         let (findings, races) =
             seen.faults
                 .into_findings(self.module, &program.marks, &program.messages);
         Outcome {
             findings,
             races,
+            out_of_time,
             printed: seen.printed.into_iter().map(|(_, text)| text).collect(),
             lane_instructions: seen.lane_instructions,
             ..Outcome::default()

@@ -627,3 +627,36 @@ def rows(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
     assert!(back(source, &[1], &mut arguments).findings.is_empty());
     assert_eq!(gradient(&arguments[0]), [30.0, 36.0]);
 }
+
+#[test]
+fn a_launch_that_takes_too_long_is_stopped() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def waits(x: wp.array(dtype=float)):
+    i = wp.tid()
+    while x[i] < 1.0:
+        x[i] = x[i] * 0.5
+";
+    let module = compile(source, &Default::default()).expect("the kernel compiles");
+    let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
+    let interpreter = interpreter.with_time_limit(std::time::Duration::from_millis(20));
+    for native in [false, true] {
+        let mut arguments = [floats(&[0.0; 200])];
+        let outcome = match native {
+            true => interpreter.run_native(&[200], &mut arguments),
+            false => interpreter.run(&[200], &mut arguments),
+        };
+        let outcome = outcome.expect("the arguments fit");
+        assert!(outcome.out_of_time);
+        let finding = &outcome.findings[0];
+        assert_eq!(finding.code, "K107");
+        assert_eq!(
+            finding.message,
+            "the kernel did not end within the time limit"
+        );
+        let line = finding.span.as_ref().map(|span| span.line);
+        assert!(matches!(line, Some(7 | 8)), "{line:?}");
+    }
+}

@@ -4,6 +4,8 @@
 //! (`gone`): by `break` or `continue` until the loop ends or goes on, by `return` until the function
 //! ends, by a fault for good.
 
+use std::time::Instant;
+
 use crate::binding::Bindings;
 use crate::findings::{Fault, Observations};
 use crate::lanes::{Mask, Registers, each};
@@ -49,10 +51,15 @@ pub(crate) struct Machine<'p> {
     /// The first thread of the block.
     pub(crate) first_thread: usize,
     pub(super) iterations: u64,
+    /// Whether the launch has taken all its time.
+    over: bool,
     pub(crate) seen: Observations,
     /// Who touched which memory, where races are looked for.
     pub(super) watch: Option<Box<RaceWatch>>,
 }
+
+/// How often loops look at the clock; it takes less than a thousandth of the time of so many iterations.
+const ITERATIONS_BETWEEN_LOOKS: u64 = 1 << 12;
 
 impl<'p> Machine<'p> {
     /// A machine with the program's constants and the launch's parameters in its registers.
@@ -75,6 +82,7 @@ impl<'p> Machine<'p> {
             marks: vec![0; program.marks.len()],
             first_thread: 0,
             iterations: 0,
+            over: false,
             seen: Observations::default(),
             watch: bindings.watches_races.then(Box::default),
         }
@@ -96,6 +104,42 @@ impl<'p> Machine<'p> {
             }
         }
         self.iterations = 0;
+        if self.bindings.deadline.is_some() {
+            self.look_at_clock();
+            if self.over {
+                self.stop_late(lanes, 0);
+            }
+        }
+    }
+
+    /// Whether the launch has taken all its time: blocks that have not begun need not.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Stops the active lanes at a loop once the launch has taken all its time.
+    #[inline]
+    pub(super) fn stop_if_late(&mut self, at: usize) {
+        if self.bindings.deadline.is_none() {
+            return;
+        }
+        if self.iterations.is_multiple_of(ITERATIONS_BETWEEN_LOOKS) {
+            self.look_at_clock();
+        }
+        if self.over {
+            self.stop_late(self.active(), at);
+        }
+    }
+
+    fn look_at_clock(&mut self) {
+        let late = |deadline: Instant| Instant::now() >= deadline;
+        self.over |= self.bindings.deadline.is_some_and(late);
+    }
+
+    fn stop_late(&mut self, lanes: Mask, at: usize) {
+        self.stop(lanes, at, Fault::OutOfTime, |_, _| {
+            "stopped here".to_owned()
+        });
     }
 
     #[inline]

@@ -240,7 +240,11 @@ impl Machine<'_> {
                         let detail = |_: &Self, _: usize| format!("{most} iterations made");
                         self.stop(lanes, at, Fault::Endless, detail);
                     } else {
-                        return head as usize;
+                        self.stop_if_late(at);
+                        // Without a lane there is nothing to go on with.
+                        if self.active() != 0 {
+                            return head as usize;
+                        }
                     }
                 }
             }

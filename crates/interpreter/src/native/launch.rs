@@ -100,6 +100,9 @@ impl Interpreter<'_> {
                 }
                 let end = (first + BLOCKS_AT_A_TIME * LANES).min(threads);
                 for block in (first..end).step_by(LANES) {
+                    if worker.machine.is_over() {
+                        return;
+                    }
                     worker.run_block(code, block, end);
                 }
             }
