@@ -9,13 +9,20 @@ use warpsmith_compiler::{Compiler, EachKernel, Folder, Options, render};
 use warpsmith_core::Finding;
 
 /// Where a file's project is.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct ProjectRoot {
     /// The folder from which the project's modules are imported.
     ///
     /// Modules are read, never run. Default: the first folder above the file that is no package.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
+}
+
+impl ProjectRoot {
+    /// The modules of a file's project.
+    pub(crate) fn folder(&self, path: &Path) -> Folder {
+        Folder::of(path, self.root.as_deref())
+    }
 }
 
 /// A file that has been read.
@@ -32,7 +39,7 @@ impl PythonFile {
         Ok(Self {
             shown: path.display().to_string(),
             text,
-            folder: Folder::of(path, root.root.as_deref()),
+            folder: root.folder(path),
         })
     }
 

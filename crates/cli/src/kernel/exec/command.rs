@@ -25,6 +25,7 @@ use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
+use warpsmith_console::numbers;
 use warpsmith_console::output;
 use warpsmith_console::placement::Decision;
 
@@ -79,6 +80,9 @@ pub(crate) struct Exec {
     /// On the CPU: also run the interpreter, and compare all results bit for bit.
     #[arg(long)]
     check: bool,
+    /// Stop the kernel when it has run this long, with a finding (K107); on CUDA, the check on the CPU before it.
+    #[arg(long, value_name = "TIME", value_parser = numbers::seconds)]
+    limit: Option<f64>,
     /// Print what each device was predicted to take, in parts, and where the numbers come from.
     #[arg(long)]
     explain: bool,
@@ -143,7 +147,7 @@ impl Exec {
         let options = Options {
             kernel: self.kernel.clone(),
             file: self.file.display().to_string(),
-            library: self.library.text()?,
+            library: Some(self.library.for_running()?),
             ..Options::default()
         };
         let module = match source.compile(&mut Compiler::new(), &options) {
@@ -158,6 +162,11 @@ impl Exec {
         let interpreter = match planned {
             Ok(interpreter) => interpreter,
             Err(findings) => return self.refuse(global, &source, findings),
+        };
+        let limit = self.limit.map(Duration::from_secs_f64);
+        let interpreter = match limit {
+            Some(limit) => interpreter.with_time_limit(limit),
+            None => interpreter,
         };
         let parameters: Vec<Parameter> = interpreter
             .parameters()
@@ -179,7 +188,7 @@ impl Exec {
                 built => built?,
             };
             // Kernels on Vulkan check every index themselves: the interpreter is not needed first.
-            let findings = program.run(&self.dim, &mut arguments, LONGEST_RUN)?;
+            let findings = program.run(&self.dim, &mut arguments, limit.unwrap_or(LONGEST_RUN))?;
             let ran = Ran {
                 device: format!("{}: {}", global.device, device.facts().name),
                 decision: Decision::requested(global.device),

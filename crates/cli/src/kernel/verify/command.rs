@@ -10,6 +10,7 @@ use warpsmith_device::{Device, DeviceChoice, VulkanDevice};
 use super::one_off::OneOff;
 use super::workloads::{self, Against};
 use super::{case, cuda, jobs, native, vulkan};
+use crate::kernel::python_file::ProjectRoot;
 use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
@@ -88,6 +89,8 @@ pub(crate) struct Verify {
     one_off: OneOff,
     #[command(flatten)]
     library: WarpLibrary,
+    #[command(flatten)]
+    root: ProjectRoot,
 }
 
 /// Whether a name on the command line is a file's, by its ending.
@@ -153,13 +156,17 @@ impl Verify {
         if let [file] = &self.workloads[..]
             && jobs::is_kernel_file(file)
         {
-            let seed = self.seed.unwrap_or_else(clock_seed);
+            let kernels = jobs::Kernels {
+                jobs: jobs::read_jobs(file.as_ref(), &self.root)?,
+                seed: self.seed.unwrap_or_else(clock_seed),
+                library: self.library.for_running()?,
+            };
             if let DeviceChoice::Vulkan(index) = global.device {
                 let device = VulkanDevice::open(index)?;
-                return vulkan::run(global, file, &device, seed, self.library.text()?);
+                return vulkan::run(global, &kernels, &device);
             }
             if global.device == DeviceChoice::Cpu {
-                return native::run(global, file, seed, self.library.text()?);
+                return native::run(global, &kernels);
             }
             let device = match Device::open(gpu_choice(global.device)) {
                 Err(error) if error.is_missing_hardware() && !gpu_is_required() => {
@@ -175,7 +182,7 @@ impl Verify {
             let Some(gpu) = device.cuda() else {
                 return Ok(Outcome::CannotHere);
             };
-            return cuda::run(global, file, gpu, seed, self.library.text()?);
+            return cuda::run(global, &kernels, gpu);
         }
         let chosen = catalogue::choose(&self.workloads)?;
         if !self.settings.is_empty() && chosen.len() != 1 {

@@ -1,21 +1,18 @@
 //! The part of `warpsmith verify` that is about Python kernels on CUDA: the GPU against the interpreter.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_compiler::Options;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{KernelParity, verify_kernel};
 
-use super::jobs::{Job, SIZE, first, read_jobs};
+use super::jobs::{Job, Kernels, SIZE, first};
 use super::rows::{Row, Verdict, counted, difference, findings, first_line, table};
 
 #[derive(Serialize)]
@@ -26,24 +23,14 @@ struct Body {
 }
 
 /// Verifies every kernel of the file on the GPU.
-pub(super) fn run(
-    global: &Global,
-    file: &str,
-    gpu: &CudaDevice,
-    seed: u64,
-    library: Option<Arc<str>>,
-) -> Result<Outcome> {
-    let options = Options {
-        library,
-        ..Options::default()
-    };
+pub(super) fn run(global: &Global, kernels: &Kernels, gpu: &CudaDevice) -> Result<Outcome> {
+    let (jobs, seed) = (&kernels.jobs, kernels.seed);
     let nvrtc = Nvrtc::find()?;
-    let jobs = read_jobs(Path::new(file))?;
     let cache = CompileCache::for_user();
     let done = AtomicUsize::new(0);
     // Compiling is most of the work and uses every core; launches queue on one stream.
     let verify = |job: &Job| {
-        let parity = match job.compile(&options) {
+        let parity = match kernels.compile(job) {
             Ok(module) => verify_kernel(gpu, &nvrtc, &cache, &module, SIZE, seed),
             Err(findings) => KernelParity::Refused {
                 reason: first(&findings),

@@ -2,17 +2,29 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Options, compile, kernels};
+use warpsmith_compiler::{Compiler, Options, compile};
 use warpsmith_core::Finding;
+
+use crate::kernel::python_file::ProjectRoot;
 
 /// The square root of the number of threads, about.
 pub(super) const SIZE: usize = 24;
+
+/// The kernels to verify.
+pub(super) struct Kernels {
+    pub(super) jobs: Vec<Job>,
+    /// Seed of their arguments.
+    pub(super) seed: u64,
+    /// The functions that Warp's library writes in Python.
+    pub(super) library: Arc<str>,
+}
 
 /// One kernel to verify; a pair of a data set is one too.
 #[derive(Deserialize)]
@@ -24,20 +36,32 @@ pub(super) struct Job {
     pub(super) kernel: Option<String>,
     #[serde(default)]
     pub(super) tier: Option<String>,
+    /// The file that the source is, whose project it imports.
+    #[serde(skip)]
+    file: Option<(PathBuf, ProjectRoot)>,
 }
 
-impl Job {
-    /// Compiles the kernel. A source of one kernel needs no name, and an instance of a generic one has
-    /// another.
-    pub(super) fn compile(&self, options: &Options) -> Result<Module, Vec<Finding>> {
-        let by_name = || {
-            let named = Options {
-                kernel: self.kernel.clone(),
-                ..options.clone()
-            };
-            compile(&self.source, &named)
+impl Kernels {
+    /// Compiles a kernel.
+    pub(super) fn compile(&self, job: &Job) -> Result<Module, Vec<Finding>> {
+        let options = Options {
+            library: Some(self.library.clone()),
+            ..Options::default()
         };
-        compile(&self.source, options).or_else(|_| by_name())
+        let named = Options {
+            kernel: job.kernel.clone(),
+            ..options.clone()
+        };
+        if let Some((path, root)) = &job.file {
+            let named = Options {
+                file: path.display().to_string(),
+                ..named
+            };
+            let folder = root.folder(path);
+            return Compiler::new().compile_in(&job.source, &named, Some(&folder.place()));
+        }
+        // A source of one kernel needs no name, and an instance of a generic one has another.
+        compile(&job.source, &options).or_else(|_| compile(&job.source, &named))
     }
 }
 
@@ -48,7 +72,7 @@ pub(super) fn is_kernel_file(name: &str) -> bool {
         .any(|ending| name.ends_with(ending))
 }
 
-pub(super) fn read_jobs(path: &Path) -> Result<Vec<Job>> {
+pub(super) fn read_jobs(path: &Path, root: &ProjectRoot) -> Result<Vec<Job>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
     let mut reader: Box<dyn Read> = Box::new(file);
@@ -64,7 +88,9 @@ pub(super) fn read_jobs(path: &Path) -> Result<Vec<Job>> {
             file: name.to_string(),
             ..Options::default()
         };
-        let found = kernels(&source, &options)
+        let folder = root.folder(path);
+        let found = Compiler::new()
+            .kernels_in(&source, &options, Some(&folder.place()))
             .map_err(|findings| anyhow::anyhow!("{}", first(&findings)))?;
         if found.is_empty() {
             bail!("`{name}` has no kernel");
@@ -74,6 +100,7 @@ pub(super) fn read_jobs(path: &Path) -> Result<Vec<Job>> {
             source: source.clone(),
             kernel: Some(kernel),
             tier: None,
+            file: Some((path.to_owned(), root.clone())),
         };
         return Ok(found.into_iter().map(job).collect());
     }

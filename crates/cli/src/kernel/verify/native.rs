@@ -2,16 +2,13 @@
 //! interpreter, bit for bit.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_compiler::Options;
 use warpsmith_execution::{NativeParity, verify_natively};
 
-use super::jobs::{Job, SIZE, first, read_jobs};
+use super::jobs::{Job, Kernels, SIZE, first};
 use super::rows::{Row, Verdict, counted, findings, first_line, table};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -25,19 +22,10 @@ struct Body {
 }
 
 /// Verifies every kernel of the file.
-pub(super) fn run(
-    global: &Global,
-    file: &str,
-    seed: u64,
-    library: Option<Arc<str>>,
-) -> Result<Outcome> {
-    let options = Options {
-        library,
-        ..Options::default()
-    };
-    let jobs = read_jobs(Path::new(file))?;
+pub(super) fn run(global: &Global, kernels: &Kernels) -> Result<Outcome> {
+    let (jobs, seed) = (&kernels.jobs, kernels.seed);
     let verify = |job: &Job| {
-        let parity = match job.compile(&options) {
+        let parity = match kernels.compile(job) {
             Ok(module) => verify_natively(&module, SIZE, seed),
             Err(findings) => NativeParity::Refused {
                 reason: first(&findings),

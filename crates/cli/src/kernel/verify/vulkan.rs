@@ -2,18 +2,15 @@
 //! interpreter.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_compiler::Options;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{Closeness, VulkanParity, verify_on_vulkan};
 
-use super::jobs::{Job, SIZE, first, read_jobs};
+use super::jobs::{Job, Kernels, SIZE, first};
 use super::rows::{Row, Verdict, counted, difference, findings, first_line, table};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -43,22 +40,12 @@ struct Fared {
 }
 
 /// Verifies every kernel of the file on the device.
-pub(super) fn run(
-    global: &Global,
-    file: &str,
-    device: &VulkanDevice,
-    seed: u64,
-    library: Option<Arc<str>>,
-) -> Result<Outcome> {
-    let options = Options {
-        library,
-        ..Options::default()
-    };
-    let jobs = read_jobs(Path::new(file))?;
+pub(super) fn run(global: &Global, kernels: &Kernels, device: &VulkanDevice) -> Result<Outcome> {
+    let (jobs, seed) = (&kernels.jobs, kernels.seed);
     let done = AtomicUsize::new(0);
     // Drivers compile on every core; launches queue one after the other.
     let verify = |job: &Job| {
-        let (compiled, parity) = match job.compile(&options) {
+        let (compiled, parity) = match kernels.compile(job) {
             Ok(module) => (true, verify_on_vulkan(device, &module, SIZE, seed)),
             Err(findings) => {
                 let reason = first(&findings);
