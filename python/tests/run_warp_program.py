@@ -18,6 +18,7 @@ def with_our_imports(text):
     text = re.sub(r"^import warp as wp$", "import warpsmith.warp as wp", text, flags=re.M)
     # All that the examples use of Warp's helpers for its own tests.
     text = re.sub(r"^from warp\.tests\.unittest_utils import \*$", "import numpy as np", text, flags=re.M)
+    text = re.sub(r"^from warp\.(\w+) import ", r"from warpsmith.warp.\1 import ", text, flags=re.M)
     return re.sub(r"^import warp\.(\w+)$", r"from warpsmith import warp; import warpsmith.warp.\1", text, flags=re.M)
 
 

@@ -316,6 +316,111 @@ def test_a_mesh_finds_faces_and_sides():
         assert found[0, 8] == 0 and found[1, 8] == 99 and found[:, 8].min() < 90
 
 
+def test_a_mesh_has_groups_and_velocities():
+    @wp.kernel
+    def look(mesh: wp.uint64, out: wp.array[float], faces: wp.array[int]):
+        i = wp.tid()
+        t = float(-1.0)
+        u = float(-1.0)
+        v = float(-1.0)
+        sign = float(-1.0)
+        normal = wp.vec3()
+        face = int(-1)
+        p = wp.vec3(0.25, 0.25, 5.0)
+        root = wp.mesh_get_group_root(mesh, i)
+        if wp.mesh_query_ray(mesh, p, wp.vec3(0.0, 0.0, -1.0), 9.0, t, u, v, sign, normal, face, root):
+            out[i] = t
+        faces[i] = face
+        out[i + 3] = wp.mesh_eval_velocity(mesh, i, 0.5, 0.25)[0] + wp.mesh_get(mesh).velocities[0][1]
+
+    corners = np.array([[x, y, z] for z in range(3) for x, y in ((0, 0), (1, 0), (0, 1))], np.float32)
+    moving = np.zeros_like(corners)
+    moving[:, 0] = np.arange(9)
+    moving[0, 1] = 100.0
+    indices = wp.array(np.arange(9, dtype=np.int32), dtype=int)
+    groups = wp.array([0, 1, 0], dtype=int)
+    mesh = wp.Mesh(
+        wp.array(corners, dtype=wp.vec3), indices, velocities=wp.array(moving, dtype=wp.vec3), groups=groups
+    )
+    out, faces = wp.zeros(6, dtype=float), wp.zeros(3, dtype=int)
+    wp.launch(look, dim=2, inputs=[mesh.id, out, faces])
+    # The nearest face of the first group is the last, of the second the middle one.
+    assert faces.numpy().tolist() == [2, 1, 0]
+    assert out.numpy().tolist() == [3.0, 4.0, 0.0, 100.75, 103.75, 0.0]
+    with pytest.raises(RuntimeError, match="one for each face"):
+        wp.Mesh(mesh.points, indices, groups=wp.zeros(2, dtype=int))
+    with pytest.raises(RuntimeError, match="one for each point"):
+        mesh.velocities = wp.zeros(2, dtype=wp.vec3)
+
+
+def test_a_ray_has_a_gradient():
+    @wp.kernel
+    def distance(mesh: wp.uint64, start: wp.array[wp.vec3], out: wp.array[float]):
+        hit = wp.mesh_query_ray(mesh, start[0], wp.vec3(0.0, 0.0, -1.0), 9.0)
+        out[0] = hit.t + 3.0 * hit.u
+
+    points = wp.array([[0.0, 0, 0], [1.0, 0, 1.0], [0.0, 1.0, 0]], dtype=wp.vec3)
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
+    start = wp.array([[0.25, 0.25, 5.0]], dtype=wp.vec3, requires_grad=True)
+    out = wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(distance, dim=1, inputs=[mesh.id, start, out])
+    tape.backward(out)
+    # The plane is z = x, and the first weight is 1 - x - y.
+    assert out.numpy()[0] == 4.75 + 1.5
+    assert start.grad.numpy()[0].tolist() == [-4.0, -3.0, 1.0]
+
+    @wp.kernel
+    def corner(mesh: wp.uint64, x: wp.array[float], out: wp.array[float]):
+        out[0] = wp.mesh_get(mesh).points[0][0] * x[0]
+
+    with wp.Tape() as tape:
+        wp.launch(corner, dim=1, inputs=[mesh.id, wp.ones(1, dtype=float, requires_grad=True), out])
+    with pytest.raises(warpsmith.KernelRefused, match="the gradient of a mesh's array"):
+        tape.backward(out)
+
+
+def test_textures_are_sampled_between_texels():
+    @wp.kernel
+    def look(one: wp.Texture1D, many: wp.array[wp.Texture2D], out: wp.array2d[float]):
+        i = wp.tid()
+        out[i, 0] = wp.texture_sample(one, 0.5, dtype=float)
+        pair = wp.texture_sample(many[i], wp.vec2(0.25, 0.25), dtype=wp.vec2f)
+        out[i, 1] = pair[0] + 10.0 * pair[1]
+        out[i, 2] = float(one.width + 10 * many[i].height)
+
+    line = wp.Texture1D(np.array([1, 2, 4, 8], np.float32))
+    squares = [
+        wp.Texture2D(np.full((2, 3 + n, 2), n * 51, np.uint8), filter_mode=wp.TextureFilterMode.CLOSEST)
+        for n in (1, 5)
+    ]
+    out = wp.zeros((2, 3), dtype=float)
+    wp.launch(look, dim=2, inputs=[line, wp.array(squares, dtype=wp.Texture2D), out])
+    assert np.allclose(out.numpy(), [[3, 2.2, 24], [3, 11, 24]])
+    line.copy_from(np.array([0, 4, 4, 0], np.float32))
+    wp.launch(look, dim=2, inputs=[line, wp.array(squares, dtype=wp.Texture2D), out])
+    assert out.numpy()[0, 0] == 4.0
+    assert squares[0].numpy().shape == (2, 4, 2) and (squares[0].width, squares[0].depth) == (4, 1)
+
+
+def test_a_texture_says_what_does_not_fit():
+    with pytest.raises(ValueError, match="Unsupported texture dtype"):
+        wp.Texture1D(np.zeros(4))
+    with pytest.raises(ValueError, match="1, 2 or 4 channels"):
+        wp.Texture1D(np.zeros((4, 3), np.float32))
+    with pytest.raises(ValueError, match="CLOSEST"):
+        wp.Texture1D(np.zeros(4, np.int32), filter_mode=wp.TextureFilterMode.LINEAR)
+    with pytest.raises(NotImplementedError, match="num_mip_levels"):
+        wp.Texture1D(np.zeros(4, np.float32), num_mip_levels=0)
+
+    @wp.kernel
+    def look(plane: wp.Texture2D, out: wp.array[float]):
+        out[0] = wp.texture_sample(plane, 0.5, 0.5, dtype=float)
+
+    with pytest.raises(RuntimeError, match="expects a Texture2D, but got a Texture1D"):
+        wp.launch(look, dim=1, inputs=[wp.Texture1D(np.zeros(4, np.float32)), wp.zeros(1, dtype=float)])
+
+
 @wp.func
 def sum_and_product(a: float, b: float):
     return a + b, a * b
@@ -477,8 +582,8 @@ def test_optimisers_step_against_the_gradient():
 
 
 def test_what_is_not_there_says_so():
-    with pytest.raises(AttributeError, match="Texture2D is not in warpsmith.warp"):
-        wp.Texture2D
+    with pytest.raises(AttributeError, match="RegisteredGLBuffer is not in warpsmith.warp"):
+        wp.RegisteredGLBuffer
     with pytest.raises(NotImplementedError, match="IsoSurfaceNets is not in warpsmith.warp"):
         wp.geometry.IsoSurfaceNets(4, 4, 4)
     with pytest.raises(RuntimeError, match="there is no device 'cuda:99' here: there is cpu"):

@@ -10,6 +10,8 @@ np = pytest.importorskip("numpy")
 import warp_boxes  # noqa: E402
 import warp_struct_tiles  # noqa: E402
 from run_warp_program import with_our_imports  # noqa: E402
+from test_warp_examples import differences  # noqa: E402
+from test_warp_examples import run as run_program  # noqa: E402
 
 import warpsmith  # noqa: E402
 import warpsmith.warp as wp  # noqa: E402
@@ -21,6 +23,18 @@ pytestmark = pytest.mark.skipif(not wp.is_cuda_available(), reason="needs a CUDA
 def on_the_gpu():
     with wp.ScopedDevice("cuda:0"):
         yield
+
+
+def test_questions_leave_what_they_leave_on_the_cpu(tmp_path):
+    program = Path(__file__).with_name("warp_queries.py")
+    ours, theirs = [], []
+    for device, found in (("cuda:0", ours), ("cpu", theirs)):
+        done, arrays = run_program("unfused" if device != "cpu" else "warpsmith", program, [], tmp_path, device)
+        assert done.returncode == 0, done.stderr
+        found.append(arrays)
+    found = differences(ours[0], theirs[0], ())
+    assert len(found) > 20
+    assert all(distance <= 1e-5 for _, distance in found.values()), found
 
 
 @wp.struct

@@ -37,6 +37,7 @@ PROGRAMS = {
     "core/example_graph_capture": (["--headless", "--num-frames", "3"], ()),
     "core/example_nvdb": (["--stage-path", "None", "--num-frames", "4"], ()),
     "core/example_mesh": (["--stage-path", "None", "--num-frames", "4"], ()),
+    "core/example_mesh_intersect": (["--stage-path", "None"], ()),
     "core/example_raycast": (["--headless", "--width", "96", "--height", "64"], ()),
     "core/example_raymarch": (["--headless", "--width", "48", "--height", "32"], ()),
     "core/example_sample_mesh": (["--stage-path", "None", "--num-frames", "4"], ()),
@@ -44,6 +45,7 @@ PROGRAMS = {
     "core/example_torch": (["--headless", "--num-frames", "2", "--train-iters", "3"], ()),
     "core/example_wave": (["--stage-path", "None", "--num-frames", "3"], ()),
     "geometry/example_isosurface": (["--stage-path", "None", "--num-frames", "3"], ()),
+    "optim/example_diffray": (["--headless", "--train-iters", "3", "--height", "64"], ()),
     "optim/example_fluid_checkpoint": (
         ["--headless", "--train-iters", "1", "--num-frames", "2", "--pressure-iterations", "4"],
         (),
@@ -181,6 +183,21 @@ def test_kernels_with_tiles_leave_what_warp_leaves(tmp_path):
     found = differences(ours, theirs, ())
     assert len(found) > 100
     assert all(distance <= 1e-6 for _, distance in found.values()), found
+
+
+def test_questions_leave_what_warp_leaves(tmp_path):
+    if examples() is None:
+        pytest.skip("needs warp-lang")
+    if not os.environ.get("WARPSMITH_FULL"):
+        pytest.skip("slow: WARPSMITH_FULL=1 runs it")
+    program = Path(__file__).with_name("warp_queries.py")
+    done, theirs = run("warp", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    done, ours = run("warpsmith", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = differences(ours, theirs, ())
+    assert len(found) > 20
+    assert all(distance <= RELATIVE for _, distance in found.values()), found
 
 
 SURFACE = """

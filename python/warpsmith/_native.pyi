@@ -117,7 +117,22 @@ class HostObject:
 
 def hash_grid(size: tuple[int, int, int], width: float, positions: bytes) -> HostObject: ...
 def bvh(lows: bytes, highs: bytes, groups: bytes | None = None) -> HostObject: ...
-def mesh(positions: bytes, indices: bytes, winding: bool = False) -> HostObject: ...
+def mesh(
+    positions: bytes,
+    indices: bytes,
+    winding: bool = False,
+    velocities: bytes | None = None,
+    groups: bytes | None = None,
+) -> HostObject: ...
+def texture(
+    size: tuple[int, int, int],
+    channels: int,
+    texel: int,
+    linear: bool,
+    normalized: bool,
+    address: tuple[int, int, int],
+    texels: bytes,
+) -> HostObject: ...
 def volume(grid: bytes) -> HostObject: ...
 class DeviceMemory:
     def __init__(self, gpu: int, bytes: int) -> None: ...

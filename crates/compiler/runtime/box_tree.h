@@ -7,6 +7,22 @@ struct tree_box {
     uint32 first, count;  // items of a leaf; two boxes from `first` on where there are none
 };
 }
+//@ tree_group
+namespace wp {
+struct tree_group {
+    int group, root;
+};
+// The box that has a group's items and no others; -1 where there is no such group.
+WP_INLINE int tree_group_root(const tree_group* groups, uint32 count, int group) {
+    uint32 low = 0, high = count;
+    while (low < high) {
+        const uint32 middle = (low + high) / 2;
+        if (groups[middle].group < group) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && groups[low].group == group ? groups[low].root : -1;
+}
+}
 //@ tree_query
 namespace wp {
 struct tree_query {

@@ -6,15 +6,12 @@ struct bvh_item {
     float low[3], high[3];
     int number;
 };
-struct bvh_group {
-    int group, root;
-};
 struct bvh_data {
     uint32 boxes, items, groups;
     WP_INLINE const tree_box* box() const { return reinterpret_cast<const tree_box*>(this + 1); }
     WP_INLINE const uint32* skip() const { return reinterpret_cast<const uint32*>(box() + boxes); }
     WP_INLINE const bvh_item* item() const { return reinterpret_cast<const bvh_item*>(skip() + boxes); }
-    WP_INLINE const bvh_group* group() const { return reinterpret_cast<const bvh_group*>(item() + items); }
+    WP_INLINE const tree_group* group() const { return reinterpret_cast<const tree_group*>(item() + items); }
 };
 WP_INLINE const bvh_data* bvh_at(uint64 id) { return *reinterpret_cast<const bvh_data* const*>(id); }
 }
@@ -22,13 +19,7 @@ WP_INLINE const bvh_data* bvh_at(uint64 id) { return *reinterpret_cast<const bvh
 namespace wp {
 WP_INLINE int bvh_get_group_root(uint64 id, int group) {
     const bvh_data* tree = bvh_at(id);
-    uint32 low = 0, high = tree->groups;
-    while (low < high) {
-        const uint32 middle = (low + high) / 2;
-        if (tree->group()[middle].group < group) low = middle + 1;
-        else high = middle;
-    }
-    return low < tree->groups && tree->group()[low].group == group ? tree->group()[low].root : -1;
+    return tree_group_root(tree->group(), tree->groups, group);
 }
 }
 //@ bvh_query_t

@@ -15,13 +15,17 @@ struct mesh_pole {
 struct mesh_data {
     uint32 boxes, triangles, faces, points;
     float mean_edge;
-    uint32 winds;
+    uint32 winds, groups, moves;
     WP_INLINE const tree_box* box() const { return reinterpret_cast<const tree_box*>(this + 1); }
     WP_INLINE const mesh_triangle* triangle() const { return reinterpret_cast<const mesh_triangle*>(box() + boxes); }
     WP_INLINE const int* corners() const { return reinterpret_cast<const int*>(triangle() + triangles); }
     WP_INLINE const float* point() const { return reinterpret_cast<const float*>(corners() + 3 * faces); }
     WP_INLINE const uint32* skip() const { return reinterpret_cast<const uint32*>(point() + 3 * points); }
     WP_INLINE const mesh_pole* pole() const { return reinterpret_cast<const mesh_pole*>(skip() + boxes); }
+    WP_INLINE const tree_group* group() const { return reinterpret_cast<const tree_group*>(pole() + (winds ? boxes : 0)); }
+    // One for each point, or none.
+    WP_INLINE const float* velocity() const { return reinterpret_cast<const float*>(group() + groups); }
+    WP_INLINE const int* face(int n) const { return corners() + 3 * n; }
 };
 WP_INLINE const mesh_data& mesh_at(uint64 id) { return **reinterpret_cast<const mesh_data* const*>(id); }
 struct mesh_point {
@@ -51,6 +55,82 @@ WP_INLINE vec_t<3, float> mesh_eval_position(uint64 id, int face, float u, float
     const mesh_point p = mesh_weighted(m.point() + 3 * corner[0], m.point() + 3 * corner[1], m.point() + 3 * corner[2], u, v);
     return vec_t<3, float>(p.x, p.y, p.z);
 }
+}
+//@ adj_mesh_eval_position
+namespace wp {
+// The gradients of the weights of the first two corners.
+WP_INLINE void adj_mesh_eval_position(uint64 id, int face, float, float, uint64&, int&, float& adj_u, float& adj_v, const vec_t<3, float>& adj_ret) {
+    const mesh_data& m = mesh_at(id);
+    const int* corner = m.face(face);
+    const mesh_point a(m.point() + 3 * corner[0]), b(m.point() + 3 * corner[1]), c(m.point() + 3 * corner[2]);
+    adj_u += mesh_dot(mesh_sub(a, c), mesh_point::of(adj_ret));
+    adj_v += mesh_dot(mesh_sub(b, c), mesh_point::of(adj_ret));
+}
+}
+//@ mesh_eval_velocity
+namespace wp {
+WP_INLINE vec_t<3, float> mesh_eval_velocity(uint64 id, int face, float u, float v) {
+    const mesh_data& m = mesh_at(id);
+    if (!m.moves) return vec_t<3, float>(0.0f, 0.0f, 0.0f);
+    const int* corner = m.face(face);
+    const mesh_point p = mesh_weighted(m.velocity() + 3 * corner[0], m.velocity() + 3 * corner[1], m.velocity() + 3 * corner[2], u, v);
+    return vec_t<3, float>(p.x, p.y, p.z);
+}
+}
+//@ adj_mesh_eval_velocity
+namespace wp {
+WP_INLINE void adj_mesh_eval_velocity(uint64 id, int face, float, float, uint64&, int&, float& adj_u, float& adj_v, const vec_t<3, float>& adj_ret) {
+    const mesh_data& m = mesh_at(id);
+    if (!m.moves) return;
+    const int* corner = m.face(face);
+    const mesh_point a(m.velocity() + 3 * corner[0]), b(m.velocity() + 3 * corner[1]), c(m.velocity() + 3 * corner[2]);
+    adj_u += mesh_dot(mesh_sub(a, c), mesh_point::of(adj_ret));
+    adj_v += mesh_dot(mesh_sub(b, c), mesh_point::of(adj_ret));
+}
+}
+//@ mesh_get_group_root
+namespace wp {
+WP_INLINE int mesh_get_group_root(uint64 id, int group) { return tree_group_root(mesh_at(id).group(), mesh_at(id).groups, group); }
+}
+//@ Mesh
+namespace wp {
+// The arrays of a mesh: copies, as they were when it was made or fitted again. They are read only.
+struct Mesh {
+    array_t<vec_t<3, float>> points, velocities;
+    array_t<int> indices;
+    Mesh() = default;
+    WP_INLINE Mesh(int) {}
+    // A mesh has no gradient.
+    WP_INLINE Mesh& operator+=(const Mesh&) { return *this; }
+};
+}
+//@ mesh_get
+namespace wp {
+WP_INLINE Mesh mesh_get(uint64 id) {
+    const mesh_data& m = mesh_at(id);
+    Mesh mesh;
+    mesh.points = array_t<vec_t<3, float>>(reinterpret_cast<uint64>(m.point()), int(m.points));
+    mesh.velocities = array_t<vec_t<3, float>>(reinterpret_cast<uint64>(m.velocity()), int(m.moves));
+    mesh.indices = array_t<int>(reinterpret_cast<uint64>(m.corners()), int(3 * m.faces));
+    return mesh;
+}
+}
+//@ mesh_get_velocity
+namespace wp {
+WP_INLINE vec_t<3, float> mesh_get_velocity(uint64 id, int at) {
+    const mesh_data& m = mesh_at(id);
+    const float* v = m.velocity() + 3 * m.corners()[at];
+    return m.moves ? vec_t<3, float>(v[0], v[1], v[2]) : vec_t<3, float>(0.0f, 0.0f, 0.0f);
+}
+}
+//@ adj_mesh_get adj_mesh_get_index adj_mesh_get_point adj_mesh_get_velocity adj_mesh_get_group_root adj_mesh_eval_face_normal
+namespace wp {
+template <class... A> WP_INLINE void adj_mesh_get(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_get_index(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_get_point(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_get_velocity(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_get_group_root(const A&...) {}
+template <class... A> WP_INLINE void adj_mesh_eval_face_normal(const A&...) {}
 }
 //@ mesh_get_index mesh_get_point
 namespace wp {
@@ -154,12 +234,12 @@ WP_INLINE bool mesh_enters(const tree_box& box, const mesh_point& from, const me
     }
     return near <= far * 1.000001f + 1e-30f;
 }
-// Visits triangles that a ray may meet before what `visit` gives.
-template <class F> WP_INLINE void mesh_along(const mesh_data& m, const mesh_point& from, const mesh_point& along, float most, F visit) {
+// Visits triangles of a part of the tree, of all with -1, that a ray may meet before what `visit` gives.
+template <class F> WP_INLINE void mesh_along(const mesh_data& m, int root, const mesh_point& from, const mesh_point& along, float most, F visit) {
     const mesh_point inverse(1.0f / along.x, 1.0f / along.y, 1.0f / along.z);
     uint32 open[mesh_levels];
     int waiting = 0;
-    if (m.boxes) open[waiting++] = 0;
+    if (m.boxes) open[waiting++] = root < 0 ? 0u : uint32(root);
     while (waiting) {
         const tree_box& box = m.box()[open[--waiting]];
         if (!mesh_enters(box, from, inverse, most)) continue;
@@ -179,6 +259,24 @@ struct mesh_query_point_t {
     float sign;
     int face;
     float u, v;
+    WP_INLINE mesh_query_point_t& operator+=(const mesh_query_point_t& other) {
+        sign += other.sign;
+        u += other.u;
+        v += other.v;
+        return *this;
+    }
+    // Arguments stay as they were where nothing is found.
+    WP_INLINE bool give(int& to_face, float& to_u, float& to_v) const {
+        if (!result) return false;
+        to_face = face;
+        to_u = u;
+        to_v = v;
+        return true;
+    }
+    WP_INLINE bool give(float& inside, int& to_face, float& to_u, float& to_v) const {
+        if (result) inside = sign;
+        return give(to_face, to_u, to_v);
+    }
 };
 }
 //@ mesh_query_point_no_sign mesh_query_point mesh_query_point_sign_normal mesh_query_point_sign_parity mesh_query_point_sign_winding_number
@@ -201,11 +299,67 @@ template <class V> WP_INLINE mesh_query_point_t mesh_query_point_no_sign(uint64 
     return q;
 }
 }
+//@ mesh_query_point_no_sign
+namespace wp {
+template <class V> WP_INLINE bool mesh_query_point_no_sign(uint64 id, const V& point, float most, int& face, float& u, float& v) {
+    return mesh_query_point_no_sign(id, point, most).give(face, u, v);
+}
+}
+//@ mesh_query_furthest_point_no_sign
+namespace wp {
+WP_INLINE float mesh_box_farthest(const tree_box& box, const mesh_point& p) {
+    const float x = ::fmaxf(::fabsf(p.x - box.low[0]), ::fabsf(p.x - box.high[0]));
+    const float y = ::fmaxf(::fabsf(p.y - box.low[1]), ::fabsf(p.y - box.high[1]));
+    const float z = ::fmaxf(::fabsf(p.z - box.low[2]), ::fabsf(p.z - box.high[2]));
+    return x * x + y * y + z * z;
+}
+WP_INLINE bool mesh_is_sliver(const mesh_triangle& t) {
+    const mesh_point ab = mesh_sub(t.b, t.a), ac = mesh_sub(t.c, t.a), bc = mesh_sub(t.c, t.b), normal = mesh_cross(ab, ac);
+    return ::sqrtf(mesh_dot(normal, normal)) / (mesh_dot(ab, ab) + mesh_dot(ac, ac) + mesh_dot(bc, bc)) < 1e-6f;
+}
+// The farthest corner of a face that is more than `least` away.
+template <class V> WP_INLINE mesh_query_point_t mesh_query_furthest_point_no_sign(uint64 id, const V& point, float least) {
+    const mesh_data& m = mesh_at(id);
+    const mesh_point p = mesh_point::of(point);
+    mesh_query_point_t q = {};
+    float best = least * least;
+    uint32 open[mesh_levels];
+    int waiting = 0;
+    if (m.boxes) open[waiting++] = 0;
+    while (waiting) {
+        const tree_box& box = m.box()[open[--waiting]];
+        if (mesh_box_farthest(box, p) < best) continue;
+        for (uint32 n = 0; n < box.count; ++n) {
+            const mesh_triangle& t = m.triangle()[box.first + n];
+            if (mesh_is_sliver(t)) continue;
+            const mesh_point a = mesh_sub(t.a, p), b = mesh_sub(t.b, p), c = mesh_sub(t.c, p);
+            const float da = mesh_dot(a, a), db = mesh_dot(b, b), dc = mesh_dot(c, c);
+            const bool first = da > db && da > dc, second = !first && db > dc;
+            const float square = first ? da : second ? db : dc;
+            if (square <= best) continue;
+            best = square;
+            q.result = true;
+            q.face = t.face;
+            q.u = first ? 1.0f : 0.0f;
+            q.v = second ? 1.0f : 0.0f;
+        }
+        if (box.count) continue;
+        const bool second = mesh_box_farthest(m.box()[box.first], p) < mesh_box_farthest(m.box()[box.first + 1], p);
+        // The farther one comes off the stack first.
+        open[waiting++] = box.first + !second;
+        open[waiting++] = box.first + second;
+    }
+    return q;
+}
+template <class V> WP_INLINE bool mesh_query_furthest_point_no_sign(uint64 id, const V& point, float least, int& face, float& u, float& v) {
+    return mesh_query_furthest_point_no_sign(id, point, least).give(face, u, v);
+}
+}
 //@ mesh_crossings
 namespace wp {
-WP_INLINE int mesh_crossings(const mesh_data& m, const mesh_point& from, const mesh_point& along) {
+WP_INLINE int mesh_crossings(const mesh_data& m, int root, const mesh_point& from, const mesh_point& along) {
     int crossings = 0;
-    mesh_along(m, from, along, INFINITY, [&](const mesh_triangle& f, float far) {
+    mesh_along(m, root, from, along, INFINITY, [&](const mesh_triangle& f, float far) {
         float t, u, v;
         crossings += mesh_met(f, from, along, t, u, v) && t >= 0.0f;
         return far;
@@ -219,7 +373,7 @@ namespace wp {
 WP_INLINE bool mesh_inside(const mesh_data& m, const mesh_point& p) {
     const float along[3][3] = {{0.5772157f, 0.618034f, 0.5337512f}, {-0.8017837f, 0.2672612f, -0.5345225f}, {0.1230915f, -0.8616404f, 0.4923659f}};
     int odd = 0;
-    for (int ray = 0; ray < 3; ++ray) odd += mesh_crossings(m, p, along[ray]) & 1;
+    for (int ray = 0; ray < 3; ++ray) odd += mesh_crossings(m, -1, p, along[ray]) & 1;
     return odd >= 2;
 }
 }
@@ -231,12 +385,24 @@ template <class V> WP_INLINE mesh_query_point_t mesh_query_point(uint64 id, cons
     return q;
 }
 }
+//@ mesh_query_point
+namespace wp {
+template <class V> WP_INLINE bool mesh_query_point(uint64 id, const V& point, float most, float& inside, int& face, float& u, float& v) {
+    return mesh_query_point(id, point, most).give(inside, face, u, v);
+}
+}
 //@ mesh_query_point_sign_parity
 namespace wp {
 template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_parity(uint64 id, const V& point, float most, int samples = 1, float scale = 0.1f) {
     mesh_query_point_t q = mesh_query_point_no_sign(id, point, most);
     if (q.result) q.sign = mesh_inside(mesh_at(id), mesh_point::of(point)) ? -1.0f : 1.0f;
     return q;
+}
+}
+//@ mesh_query_point_sign_parity
+namespace wp {
+template <class V> WP_INLINE bool mesh_query_point_sign_parity(uint64 id, const V& point, float most, float& inside, int& face, float& u, float& v, int samples, float scale) {
+    return mesh_query_point_sign_parity(id, point, most, samples, scale).give(inside, face, u, v);
 }
 }
 //@ mesh_query_point_sign_winding_number
@@ -276,6 +442,9 @@ template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_winding_nu
     const bool inside = m.winds ? mesh_winding_number(m, p, accuracy) > threshold : mesh_inside(m, p);
     q.sign = inside ? -1.0f : 1.0f;
     return q;
+}
+template <class V> WP_INLINE bool mesh_query_point_sign_winding_number(uint64 id, const V& point, float most, float& inside, int& face, float& u, float& v, float accuracy, float threshold) {
+    return mesh_query_point_sign_winding_number(id, point, most, accuracy, threshold).give(inside, face, u, v);
 }
 }
 //@ mesh_query_point_sign_normal
@@ -318,6 +487,9 @@ template <class V> WP_INLINE mesh_query_point_t mesh_query_point_sign_normal(uin
     q.sign = mesh_dot(normal, away) < 0.0f ? -1.0f : 1.0f;
     return q;
 }
+template <class V> WP_INLINE bool mesh_query_point_sign_normal(uint64 id, const V& point, float most, float& inside, int& face, float& u, float& v, float epsilon) {
+    return mesh_query_point_sign_normal(id, point, most, epsilon).give(inside, face, u, v);
+}
 }
 //@ mesh_query_ray_t
 namespace wp {
@@ -327,6 +499,14 @@ struct mesh_query_ray_t {
     int face;
     float t, u, v;
     vec_t<3, float> normal;
+    WP_INLINE mesh_query_ray_t& operator+=(const mesh_query_ray_t& other) {
+        sign += other.sign;
+        t += other.t;
+        u += other.u;
+        v += other.v;
+        for (int axis = 0; axis < 3; ++axis) normal.c[axis] += other.normal.c[axis];
+        return *this;
+    }
 };
 }
 //@ mesh_query_ray
@@ -334,7 +514,7 @@ namespace wp {
 template <class V> WP_INLINE mesh_query_ray_t mesh_query_ray(uint64 id, const V& start, const V& direction, float most, int root = -1) {
     const mesh_point from = mesh_point::of(start), along = mesh_point::of(direction);
     mesh_query_ray_t q = {};
-    mesh_along(mesh_at(id), from, along, most, [&](const mesh_triangle& f, float best) {
+    mesh_along(mesh_at(id), root, from, along, most, [&](const mesh_triangle& f, float best) {
         float t, u, v;
         if (!mesh_met(f, from, along, t, u, v) || t < 0.0f || t >= best) return best;
         const mesh_point normal = mesh_cross(mesh_sub(f.b, f.a), mesh_sub(f.c, f.a));
@@ -352,12 +532,27 @@ template <class V> WP_INLINE mesh_query_ray_t mesh_query_ray(uint64 id, const V&
     return q;
 }
 }
+//@ mesh_query_ray
+namespace wp {
+template <class V>
+WP_INLINE bool mesh_query_ray(uint64 id, const V& start, const V& direction, float most, float& t, float& u, float& v, float& sign, V& normal, int& face, int root) {
+    const mesh_query_ray_t q = mesh_query_ray(id, start, direction, most, root);
+    if (!q.result) return false;
+    t = q.t;
+    u = q.u;
+    v = q.v;
+    sign = q.sign;
+    normal = q.normal;
+    face = q.face;
+    return true;
+}
+}
 //@ mesh_query_ray_anyhit
 namespace wp {
 template <class V> WP_INLINE bool mesh_query_ray_anyhit(uint64 id, const V& start, const V& direction, float most, int root = -1) {
     const mesh_point from = mesh_point::of(start), along = mesh_point::of(direction);
     bool hit = false;
-    mesh_along(mesh_at(id), from, along, most, [&](const mesh_triangle& f, float best) {
+    mesh_along(mesh_at(id), root, from, along, most, [&](const mesh_triangle& f, float best) {
         float t, u, v;
         hit = hit || (mesh_met(f, from, along, t, u, v) && t >= 0.0f && t < best);
         // Nothing lies before the start: the search is over.
@@ -369,7 +564,7 @@ template <class V> WP_INLINE bool mesh_query_ray_anyhit(uint64 id, const V& star
 //@ mesh_query_ray_count_intersections
 namespace wp {
 template <class V> WP_INLINE int mesh_query_ray_count_intersections(uint64 id, const V& start, const V& direction, int root = -1) {
-    return mesh_crossings(mesh_at(id), mesh_point::of(start), mesh_point::of(direction));
+    return mesh_crossings(mesh_at(id), root, mesh_point::of(start), mesh_point::of(direction));
 }
 }
 //@ mesh_query_aabb_t

@@ -48,7 +48,7 @@ static_assert(sizeof(volume_data) == 104, "as the host lays it out");
 WP_INLINE const volume_data& volume_at(uint64 id) { return **reinterpret_cast<const volume_data* const*>(id); }
 WP_INLINE float volume_mix(float a, float b, float t) { return a + t * (b - a); }
 }
-//@ volume_sample_grad_f volume_sample_f
+//@ volume_sample_grad_f volume_sample_f adj_volume_sample_f
 namespace wp {
 template <class V> WP_INLINE float volume_sample_grad_f(uint64 id, const V& uvw, int mode, V& slope) {
     const volume_data& v = volume_at(id);
@@ -75,6 +75,22 @@ namespace wp {
 template <class V> WP_INLINE float volume_sample_f(uint64 id, const V& uvw, int mode) {
     V slope;
     return volume_sample_grad_f(id, uvw, mode, slope);
+}
+}
+//@ volume_lookup_f
+namespace wp {
+WP_INLINE float volume_lookup_f(uint64 id, int i, int j, int k) { return volume_at(id).voxel(i, j, k); }
+}
+//@ adj_volume_lookup_f
+namespace wp {
+template <class... A> WP_INLINE void adj_volume_lookup_f(const A&...) {}
+}
+//@ adj_volume_sample_f
+namespace wp {
+template <class V> WP_INLINE void adj_volume_sample_f(uint64 id, const V& uvw, int mode, uint64&, V& adj_uvw, int&, float adj_ret) {
+    V slope;
+    volume_sample_grad_f(id, uvw, mode, slope);
+    for (int axis = 0; axis < 3; ++axis) adj_uvw.c[axis] += slope.c[axis] * adj_ret;
 }
 }
 //@ volume_map
@@ -107,4 +123,24 @@ template <class V> WP_INLINE V volume_index_to_world(uint64 id, const V& uvw) {
 //@ volume_index_to_world_dir
 namespace wp {
 template <class V> WP_INLINE V volume_index_to_world_dir(uint64 id, const V& uvw) { return volume_map(volume_at(id).matrix, uvw); }
+}
+//@ adj_volume_world_to_index adj_volume_world_to_index_dir adj_volume_index_to_world adj_volume_index_to_world_dir
+namespace wp {
+// As Warp has it: the gradient is mapped as a direction, not by the transposed matrix.
+template <class V> WP_INLINE void volume_map_gradient(const float* m, const V& given, V& adj) {
+    const V mapped = volume_map(m, given);
+    for (int axis = 0; axis < 3; ++axis) adj.c[axis] += mapped.c[axis];
+}
+template <class V> WP_INLINE void adj_volume_world_to_index(uint64 id, const V&, uint64&, V& adj, const V& adj_ret) {
+    volume_map_gradient(volume_at(id).inverse, adj_ret, adj);
+}
+template <class V> WP_INLINE void adj_volume_world_to_index_dir(uint64 id, const V&, uint64&, V& adj, const V& adj_ret) {
+    volume_map_gradient(volume_at(id).inverse, adj_ret, adj);
+}
+template <class V> WP_INLINE void adj_volume_index_to_world(uint64 id, const V&, uint64&, V& adj, const V& adj_ret) {
+    volume_map_gradient(volume_at(id).matrix, adj_ret, adj);
+}
+template <class V> WP_INLINE void adj_volume_index_to_world_dir(uint64 id, const V&, uint64&, V& adj, const V& adj_ret) {
+    volume_map_gradient(volume_at(id).matrix, adj_ret, adj);
+}
 }

@@ -47,7 +47,10 @@ const FILES: &[&str] = &[
     include_str!("../runtime/box_tree.h"),
     include_str!("../runtime/bvh.h"),
     include_str!("../runtime/mesh.h"),
+    include_str!("../runtime/mesh_gradient.h"),
+    include_str!("../runtime/intersect.h"),
     include_str!("../runtime/volume.h"),
+    include_str!("../runtime/texture.h"),
     include_str!("../runtime/cast_macros.h"),
 ];
 
@@ -104,8 +107,8 @@ pub fn prologue(text: &str) -> String {
 /// A text with such a name does not compile: it is outside the subset that can be run.
 ///
 /// ```
-/// let text = "var_2 = wp::mesh_get_velocity(var_1);";
-/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_get_velocity"]);
+/// let text = "var_2 = wp::mesh_get_bvh(var_1);";
+/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_get_bvh"]);
 /// ```
 pub fn missing(text: &str) -> Vec<&str> {
     let catalogue = &*CATALOGUE;

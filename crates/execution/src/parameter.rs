@@ -1,6 +1,7 @@
 //! The compiler's types as the launch ABI lays them out.
 
 use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::ir::types::Query;
 use warpsmith_compiler::launch_abi::{ParameterType, ScalarType};
 use warpsmith_compiler::{Scalar, Type, TypeId};
 
@@ -36,6 +37,12 @@ pub(crate) fn parameter_type(module: &Module, ty: TypeId) -> Result<ParameterTyp
         Type::Quat(scalar) => ParameterType::Quaternion(scalar_of(scalar)?),
         Type::Transform(scalar) => ParameterType::Transform(scalar_of(scalar)?),
         Type::Array { .. } => ParameterType::Array,
+        // The address of a word that holds the texture's address, and its sizes.
+        Type::Query(query @ (Query::Texture1 | Query::Texture2 | Query::Texture3)) => {
+            let sizes = query.fields().iter().map(|_| ScalarType::Int32);
+            let fields = [ScalarType::Uint64].into_iter().chain(sizes);
+            ParameterType::Struct(fields.map(ParameterType::Scalar).collect())
+        }
         Type::Struct(id) => {
             let fields = &module.types.struct_def(id).fields;
             let fields: Result<_, _> = fields

@@ -49,6 +49,17 @@ impl Node {
             .sum()
     }
 
+    /// The square of the distance to the corner that is farthest from a point.
+    fn farthest(&self, p: [f32; 3]) -> f32 {
+        (0..3)
+            .map(|axis| {
+                let (below, above) = (p[axis] - self.low[axis], p[axis] - self.high[axis]);
+                below.abs().max(above.abs())
+            })
+            .map(|d| d * d)
+            .sum()
+    }
+
     /// Where a ray enters the box, if it does before `most`.
     fn entry(&self, start: [f32; 3], inverse: [f32; 3], most: f32) -> Option<f32> {
         let (mut near, mut far) = (0.0_f32, most);
@@ -111,6 +122,22 @@ impl Tree {
     /// Groups by number, each with its box.
     pub(super) fn groups(&self) -> &[(i32, u32)] {
         &self.groups
+    }
+
+    /// The box that has a group's items and no others; -1 where there is no such group.
+    pub(super) fn group_root(&self, group: i32) -> i32 {
+        let at = self
+            .groups
+            .binary_search_by_key(&group, |(group, _)| *group);
+        at.map_or(-1, |at| self.groups[at].1.cast_signed())
+    }
+
+    /// The box that a search begins at: -1 stands for the whole tree.
+    pub(super) fn part(&self, root: i32) -> Option<u32> {
+        match u32::try_from(root) {
+            Err(_) => Some(0),
+            Ok(at) => ((at as usize) < self.nodes.len()).then_some(at),
+        }
     }
 
     /// The box to go on with behind one.
@@ -230,16 +257,49 @@ impl Tree {
         }
     }
 
-    /// Visits items that a ray may meet before what `visit` gives.
+    /// Visits items that may have a point farther from another than what `visit` gives, a square of a distance.
+    pub(super) fn furthest(
+        &self,
+        p: [f32; 3],
+        mut best: f32,
+        mut visit: impl FnMut(u32, f32) -> f32,
+    ) {
+        let mut open = vec![0_usize];
+        while let Some(at) = open.pop() {
+            let Some(node) = self.nodes.get(at) else {
+                continue;
+            };
+            if node.farthest(p) < best {
+                continue;
+            }
+            let first = node.first as usize;
+            if node.count > 0 {
+                for item in &self.order[first..first + node.count as usize] {
+                    best = visit(*item, best);
+                }
+                continue;
+            }
+            let [a, b] = [first, first + 1].map(|n| self.nodes[n].farthest(p));
+            // The farther one comes off the stack first.
+            open.extend(if a >= b {
+                [first + 1, first]
+            } else {
+                [first, first + 1]
+            });
+        }
+    }
+
+    /// Visits items of a part of the tree that a ray may meet before what `visit` gives.
     pub(super) fn along(
         &self,
+        root: u32,
         start: [f32; 3],
         direction: [f32; 3],
         mut most: f32,
         mut visit: impl FnMut(u32, f32) -> f32,
     ) {
         let inverse = direction.map(|d| 1.0 / d);
-        let mut open = vec![0_usize];
+        let mut open = vec![root as usize];
         while let Some(at) = open.pop() {
             let Some(node) = self.nodes.get(at) else {
                 continue;

@@ -51,13 +51,6 @@ impl Bvh {
         }
     }
 
-    /// The box that has a group's boxes and no others; -1 where there is no such group.
-    pub(super) fn group_root(&self, group: i32) -> i32 {
-        let groups = self.tree.groups();
-        let at = groups.binary_search_by_key(&group, |(group, _)| *group);
-        at.map_or(-1, |at| groups[at].1.cast_signed())
-    }
-
     /// The next box of a search.
     pub(super) fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
         query.next(&self.tree, |query, item| {
@@ -147,10 +140,10 @@ mod tests {
         assert_eq!(found(&bvh, Shape::Box, &everything, -1).len(), 97);
         for group in [-2, 5, 9] {
             let expected: Vec<i32> = (0..97).filter(|n| groups[*n as usize] == group).collect();
-            let root = bvh.group_root(group);
+            let root = bvh.tree.group_root(group);
             assert_eq!(found(&bvh, Shape::Box, &everything, root), expected);
         }
-        assert_eq!(bvh.group_root(6), -1);
+        assert_eq!(bvh.tree.group_root(6), -1);
     }
 
     #[test]

@@ -120,6 +120,13 @@ impl Layout {
                 Self::sequence(Question::MeshPoint { signed: true }.outputs())
             }
             Type::Query(Query::MeshRay) => Self::sequence(Question::MeshRay.outputs()),
+            // The mesh's number.
+            Type::Query(Query::Mesh) => Self::run(Scalar::U64, 1),
+            // The texture's number, and its sizes.
+            Type::Query(query @ (Query::Texture1 | Query::Texture2 | Query::Texture3)) => {
+                use Scalar::{I32, U64};
+                Self::sequence(&[U64, I32, I32, I32][..1 + query.fields().len()])
+            }
             // Never looked at: no kernel runs that has one.
             Type::Str | Type::Query(_) => Self::run(Scalar::I32, 1),
             // An array of the thread's own, and how many values there are.
@@ -213,6 +220,11 @@ impl Layout {
                 _ => TypeId::F32,
             };
             return Some((at, ty));
+        }
+        if let Type::Query(query @ (Query::Texture1 | Query::Texture2 | Query::Texture3)) = kind {
+            let fields = query.fields();
+            let at = (fields.iter()).position(|field| *field == module.names.get(name))?;
+            return Some((1 + at, TypeId::I32));
         }
         let Type::Struct(id) = kind else {
             return None;

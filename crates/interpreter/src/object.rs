@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::box_query::{BOX_QUERY, BOX_QUERY_LEAVES, BOX_STEP, BoxQuery, FOUND, Shape};
 use super::bvh::Bvh;
+use super::edge_pair;
 use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
 use super::mesh::Mesh;
+use super::texture::Texture;
+use super::triangle_pair::intersect;
 use super::volume::Volume;
 use warpsmith_ir::types::Scalar;
 
@@ -19,6 +22,8 @@ pub enum Object {
     HashGrid(HashGrid),
     /// Triangles.
     Mesh(Mesh),
+    /// Numbers on a grid.
+    Texture(Texture),
     /// Numbers in space.
     Volume(Volume),
 }
@@ -31,6 +36,7 @@ impl Object {
             Self::Bvh(bvh) => bvh.flat(&mut bytes),
             Self::HashGrid(grid) => grid.flat(&mut bytes),
             Self::Mesh(mesh) => mesh.flat(&mut bytes),
+            Self::Texture(texture) => texture.flat(&mut bytes),
             Self::Volume(volume) => volume.flat(&mut bytes),
         }
         bytes
@@ -60,12 +66,27 @@ pub enum Question {
     BoxNext,
     /// The part of a tree that has a group's boxes.
     GroupRoot,
-    /// A point of a triangle.
-    MeshPosition,
+    /// A point of a triangle, or its velocity.
+    MeshPosition {
+        /// Its velocity.
+        velocity: bool,
+    },
+    /// The gradients of the weights that make such a point.
+    MeshPositionGradient {
+        /// Of its velocity.
+        velocity: bool,
+    },
     /// The number of a triangle's corner.
     MeshIndex,
-    /// The point of a triangle's corner.
-    MeshCorner,
+    /// The point of a triangle's corner, or its velocity.
+    MeshCorner {
+        /// Its velocity.
+        velocity: bool,
+    },
+    /// How many elements an array of a mesh has.
+    MeshSize(MeshArray),
+    /// An element of such an array; a negative number counts from its end.
+    MeshElement(MeshArray),
     /// The normal of a triangle.
     MeshNormal,
     /// The nearest point of a mesh; with its side by rays, or without.
@@ -79,12 +100,36 @@ pub enum Question {
     MeshPointByParity,
     /// The same, with its side by the winding number.
     MeshPointByWinding,
+    /// The corner of a mesh that is farthest away.
+    MeshFarthest,
+    /// The gradient of a point, from those of the weights that make the nearest one of a face.
+    MeshPointGradient,
     /// Where a ray meets a mesh.
     MeshRay,
+    /// The gradients of a ray, from those of the distance and the weights where it meets a face.
+    MeshRayGradient,
     /// Whether a ray meets a mesh.
     MeshRayAny,
     /// How often a ray meets a mesh.
     MeshRayCount,
+    /// Whether two triangles have a point in common; no object has a part in it.
+    TrianglesMeet {
+        /// In double precision.
+        double: bool,
+    },
+    /// Where two edges are nearest to each other; no object has a part in it.
+    NearestOfEdges,
+    /// The gradients of their ends, from those of what that gives.
+    NearestOfEdgesGradient,
+    /// The value of a texture at a place; zero where its number is 0.
+    TextureSample {
+        /// As many coordinates.
+        rank: u8,
+        /// As many numbers.
+        channels: u8,
+    },
+    /// The value of a voxel.
+    VolumeVoxel,
     /// The value of a volume at a place.
     VolumeSample,
     /// The same, and how it changes along each axis.
@@ -98,14 +143,24 @@ pub enum Question {
     },
 }
 
+/// An array that a mesh is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeshArray {
+    /// The points.
+    Points,
+    /// Their velocities.
+    Velocities,
+    /// Three numbers of points for each face.
+    Indices,
+}
+
 /// The most words that go into a question or come out of it.
 pub(super) const MOST_WORDS: usize = {
-    let leaves = [GRID_QUERY_LEAVES, BOX_QUERY_LEAVES];
-    1 + if leaves[0] > leaves[1] {
-        leaves[0]
-    } else {
-        leaves[1]
-    }
+    // The coordinates of two triangles are the most that is given.
+    let most = 18;
+    assert!(GRID_QUERY_LEAVES < most);
+    assert!(BOX_QUERY_LEAVES < most);
+    most
 };
 
 impl Question {
@@ -146,17 +201,24 @@ impl Question {
             "mesh_query_aabb" => Self::boxes(Shape::Box, true),
             "mesh_query_sphere" => Self::boxes(Shape::Ball, true),
             "mesh_get_index" => Self::MeshIndex,
-            "mesh_get_point" => Self::MeshCorner,
+            "mesh_get_point" => Self::MeshCorner { velocity: false },
+            "mesh_get_velocity" => Self::MeshCorner { velocity: true },
+            "mesh_get_group_root" => Self::GroupRoot,
             "mesh_eval_face_normal" => Self::MeshNormal,
             "mesh_query_point_sign_parity" => Self::MeshPointByParity,
             "mesh_query_point_sign_winding_number" => Self::MeshPointByWinding,
             "mesh_query_ray_anyhit" => Self::MeshRayAny,
             "mesh_query_ray_count_intersections" => Self::MeshRayCount,
-            "mesh_eval_position" => Self::MeshPosition,
+            "mesh_eval_position" => Self::MeshPosition { velocity: false },
+            "mesh_eval_velocity" => Self::MeshPosition { velocity: true },
+            "mesh_query_furthest_point_no_sign" => Self::MeshFarthest,
+            "closest_point_edge_edge" => Self::NearestOfEdges,
+            "intersect_tri_tri" => Self::TrianglesMeet { double: false },
             "mesh_query_point" => Self::MeshPoint { signed: true },
             "mesh_query_point_no_sign" => Self::MeshPoint { signed: false },
             "mesh_query_point_sign_normal" => Self::MeshPointByNormals,
             "mesh_query_ray" => Self::MeshRay,
+            "volume_lookup_f" => Self::VolumeVoxel,
             "volume_sample_f" => Self::VolumeSample,
             "volume_sample_grad_f" => Self::VolumeSlope,
             "volume_world_to_index" => Self::map(true, false),
@@ -169,21 +231,35 @@ impl Question {
 
     /// The types of the words that it takes.
     pub fn inputs(self) -> &'static [Scalar] {
-        use Scalar::{F32, I32, U64};
+        use Scalar::{F32, F64, I32, U64};
         match self {
             Self::GridPoint => &[U64, I32],
             Self::GridQuery => &[U64, F32, F32, F32, F32],
             Self::GridNext => &HashGrid::QUERY,
             Self::BoxQuery { shape, mesh } => shape.inputs(!mesh),
             Self::BoxNext => &BOX_QUERY,
-            Self::GroupRoot | Self::MeshIndex | Self::MeshCorner | Self::MeshNormal => &[U64, I32],
-            Self::MeshPosition => &[U64, I32, F32, F32],
-            Self::MeshPoint { .. } => &[U64, F32, F32, F32, F32],
+            Self::GroupRoot
+            | Self::MeshIndex
+            | Self::MeshCorner { .. }
+            | Self::MeshElement(_)
+            | Self::MeshNormal => &[U64, I32],
+            Self::MeshSize(_) => &[U64],
+            Self::MeshPosition { .. } => &[U64, I32, F32, F32],
+            Self::MeshPositionGradient { .. } => &[U64, I32, F32, F32, F32],
+            Self::MeshPoint { .. } | Self::MeshFarthest => &[U64, F32, F32, F32, F32],
+            Self::MeshPointGradient => &[U64, F32, F32, F32, I32, F32, F32],
+            Self::MeshRayGradient => &[U64, F32, F32, F32, F32, F32, F32, I32, F32, F32, F32],
+            Self::TextureSample { rank, .. } => &[U64, F32, F32, F32, F32][..2 + usize::from(rank)],
+            Self::NearestOfEdges => &[F32; 13],
+            Self::NearestOfEdgesGradient => &[F32; 16],
+            Self::TrianglesMeet { double: false } => &[F32; 18],
+            Self::TrianglesMeet { double: true } => &[F64; 18],
             Self::MeshPointByNormals => &[U64, F32, F32, F32, F32, F32],
             Self::MeshPointByParity => &[U64, F32, F32, F32, F32, I32, F32],
             Self::MeshPointByWinding => &[U64, F32, F32, F32, F32, F32, F32],
             Self::MeshRay | Self::MeshRayAny => &[U64, F32, F32, F32, F32, F32, F32, F32, I32],
             Self::MeshRayCount => &[U64, F32, F32, F32, F32, F32, F32, I32],
+            Self::VolumeVoxel => &[U64, I32, I32, I32],
             Self::VolumeSample => &[U64, F32, F32, F32, I32],
             Self::VolumeSlope => &[U64, F32, F32, F32, I32],
             Self::VolumeMap { .. } => &[U64, F32, F32, F32],
@@ -194,29 +270,82 @@ impl Question {
     pub(super) fn outputs(self) -> &'static [Scalar] {
         use Scalar::{Bool, F32, I32};
         match self {
-            Self::GridPoint | Self::GroupRoot | Self::MeshIndex | Self::MeshRayCount => &[I32],
+            Self::GridPoint
+            | Self::GroupRoot
+            | Self::MeshIndex
+            | Self::MeshSize(_)
+            | Self::MeshElement(MeshArray::Indices)
+            | Self::TrianglesMeet { .. }
+            | Self::MeshRayCount => &[I32],
             Self::GridQuery => &HashGrid::QUERY,
             Self::GridNext => &HashGrid::STEP,
             Self::BoxQuery { .. } => &BOX_QUERY,
             Self::BoxNext => &BOX_STEP,
-            Self::MeshPosition | Self::MeshCorner | Self::MeshNormal | Self::VolumeMap { .. } => {
-                &[F32, F32, F32]
-            }
+            Self::MeshPosition { .. }
+            | Self::MeshCorner { .. }
+            | Self::MeshElement(_)
+            | Self::MeshNormal
+            | Self::MeshPointGradient
+            | Self::NearestOfEdges
+            | Self::VolumeMap { .. } => &[F32, F32, F32],
+            Self::MeshPositionGradient { .. } => &[F32, F32],
+            Self::MeshRayGradient => &[F32; 6],
+            Self::TextureSample { channels, .. } => &[F32; 4][..usize::from(channels)],
+            Self::NearestOfEdgesGradient => &[F32; 12],
             Self::MeshPoint { .. }
+            | Self::MeshFarthest
             | Self::MeshPointByNormals
             | Self::MeshPointByParity
             | Self::MeshPointByWinding => &[Bool, F32, I32, F32, F32],
             Self::MeshRayAny => &[Bool],
             Self::MeshRay => &[Bool, F32, I32, F32, F32, F32, F32, F32, F32],
-            Self::VolumeSample => &[F32],
+            Self::VolumeVoxel | Self::VolumeSample => &[F32],
             Self::VolumeSlope => &[F32, F32, F32, F32],
         }
     }
 
     /// The answer; nothing where there is no such object, or it has no such part.
     pub(super) fn answer(self, objects: &Objects, given: &[u64], made: &mut [u64]) -> Option<()> {
+        if let Self::TrianglesMeet { double } = self {
+            let wide = |bits: &u64| match double {
+                true => f64::from_bits(*bits),
+                false => f64::from(float(*bits)),
+            };
+            let mut corners = [0.0; 18];
+            for (corner, bits) in corners.iter_mut().zip(given) {
+                *corner = wide(bits);
+            }
+            made[0] = u64::from(match double {
+                true => intersect(&corners),
+                false => intersect(&corners.map(|x| x as f32)),
+            });
+            return Some(());
+        }
+        if matches!(self, Self::NearestOfEdges | Self::NearestOfEdgesGradient) {
+            let ends = [0, 3, 6, 9].map(|at| floats(&given[at..]));
+            let epsilon = float(given[12]);
+            match self {
+                Self::NearestOfEdges => put(made, &edge_pair::nearest(ends, epsilon)),
+                _ => {
+                    let gradients = edge_pair::gradient(ends, epsilon, floats(&given[13..]));
+                    put(made, gradients.as_flattened());
+                }
+            }
+            return Some(());
+        }
+        if let (Self::TextureSample { .. }, [0, ..]) = (self, given) {
+            made.fill(0);
+            return Some(());
+        }
         let object = objects.get(given.first()?)?;
         match (self, &**object) {
+            (Self::TextureSample { rank, .. }, Object::Texture(texture)) => {
+                let place = [1, 2, 3].map(|n| given.get(n).map_or(0.0, |word| float(*word)));
+                for (channel, word) in made.iter_mut().enumerate() {
+                    let value = texture.sample(&place[..usize::from(rank)], channel);
+                    *word = u64::from(value.to_bits());
+                }
+            }
             (Self::GridPoint, Object::HashGrid(grid)) => {
                 let index = usize::try_from(given[1] as u32 as i32).ok()?;
                 made[0] = u64::from(grid.point(index)?.cast_unsigned());
@@ -239,18 +368,82 @@ impl Question {
                     _ => return None,
                 });
             }
-            (Self::GroupRoot, Object::Bvh(bvh)) => {
-                let root = bvh.group_root(given[1] as u32 as i32);
+            (Self::GroupRoot, object) => {
+                let tree = match object {
+                    Object::Bvh(bvh) => &bvh.tree,
+                    Object::Mesh(mesh) => mesh.tree(),
+                    _ => return None,
+                };
+                let root = tree.group_root(given[1] as u32 as i32);
                 made[0] = u64::from(root.cast_unsigned());
             }
-            (Self::MeshPosition, Object::Mesh(mesh)) => {
+            (Self::MeshPosition { velocity }, Object::Mesh(mesh)) => {
                 let [u, v] = [2, 3].map(|n| float(given[n]));
-                put(made, &mesh.position(place(given[1])?, u, v)?);
+                let face = place(given[1])?;
+                let found = match velocity {
+                    true => mesh.velocity(face, u, v),
+                    false => mesh.position(face, u, v),
+                };
+                put(made, &found?);
+            }
+            (Self::MeshPositionGradient { velocity }, Object::Mesh(mesh)) => {
+                let face = place(given[1])?;
+                put(
+                    made,
+                    &mesh.weights_gradient(face, velocity, floats(&given[2..]))?,
+                );
+            }
+            (Self::MeshPointGradient, Object::Mesh(mesh)) => {
+                let weights = [5, 6].map(|n| float(given[n]));
+                let face = place(given[4]);
+                let found =
+                    face.and_then(|face| mesh.nearest_gradient(floats(&given[1..]), face, weights));
+                put(made, &found.unwrap_or_default());
+            }
+            (Self::MeshRayGradient, Object::Mesh(mesh)) => {
+                let (start, direction) = (floats(&given[1..]), floats(&given[4..]));
+                let face = place(given[7]);
+                let found = face.and_then(|face| {
+                    mesh.ray_gradient(start, direction, face, floats(&given[8..]))
+                });
+                put(made, found.unwrap_or_default().as_flattened());
+            }
+            (Self::MeshSize(part), Object::Mesh(mesh)) => {
+                let size = match part {
+                    MeshArray::Indices => mesh.corner_count(),
+                    _ => mesh.vectors(part == MeshArray::Velocities).len(),
+                };
+                made[0] = u64::from(u32::try_from(size).unwrap_or(u32::MAX));
+            }
+            (Self::MeshElement(part), Object::Mesh(mesh)) => {
+                let at = i64::from(given[1] as u32 as i32);
+                let from_end =
+                    |size: usize| usize::try_from(at + if at < 0 { size as i64 } else { 0 });
+                match part {
+                    MeshArray::Indices => {
+                        let found = mesh.index(from_end(mesh.corner_count()).ok()?)?;
+                        made[0] = u64::from(found.cast_unsigned());
+                    }
+                    _ => {
+                        let vectors = mesh.vectors(part == MeshArray::Velocities);
+                        put(made, vectors.get(from_end(vectors.len()).ok()?)?);
+                    }
+                }
             }
             (Self::MeshIndex, Object::Mesh(mesh)) => {
                 made[0] = u64::from(mesh.index(place(given[1])?)?.cast_unsigned());
             }
-            (Self::MeshCorner, Object::Mesh(mesh)) => put(made, &mesh.point(place(given[1])?)?),
+            (Self::MeshCorner { velocity }, Object::Mesh(mesh)) => {
+                put(made, &mesh.at_corner(place(given[1])?, velocity)?);
+            }
+            (Self::MeshFarthest, Object::Mesh(mesh)) => {
+                made.fill(0);
+                if let Some(found) = mesh.farthest(floats(&given[1..]), float(given[4])) {
+                    made[0] = 1;
+                    made[2] = u64::from(found.face.cast_unsigned());
+                    put(&mut made[3..], &[found.u, found.v]);
+                }
+            }
             (Self::MeshNormal, Object::Mesh(mesh)) => put(made, &mesh.normal(place(given[1])?)?),
             (
                 Self::MeshPoint { .. }
@@ -277,27 +470,29 @@ impl Question {
                 }
             }
             (Self::MeshRay | Self::MeshRayAny | Self::MeshRayCount, Object::Mesh(mesh)) => {
-                // A part of a mesh of several is named by its root.
-                if *given.last()? as u32 as i32 != -1 {
-                    return None;
-                }
+                let root = mesh.tree().part(*given.last()? as u32 as i32)?;
                 made.fill(0);
                 let (start, direction) = (floats(&given[1..]), floats(&given[4..]));
                 if self == Self::MeshRayCount {
-                    made[0] = u64::from(mesh.crossings(start, direction).cast_unsigned());
+                    made[0] = u64::from(mesh.crossings(root, start, direction).cast_unsigned());
                     return Some(());
                 }
                 if self == Self::MeshRayAny {
-                    made[0] = mesh.ray(start, direction, float(given[7])).is_some().into();
+                    let hit = mesh.ray(root, start, direction, float(given[7]));
+                    made[0] = hit.is_some().into();
                     return Some(());
                 }
-                if let Some(hit) = mesh.ray(start, direction, float(given[7])) {
+                if let Some(hit) = mesh.ray(root, start, direction, float(given[7])) {
                     made[0] = 1;
                     made[2] = u64::from(hit.face.cast_unsigned());
                     put(&mut made[1..], &[hit.sign]);
                     put(&mut made[3..], &[hit.t, hit.u, hit.v]);
                     put(&mut made[6..], &hit.normal);
                 }
+            }
+            (Self::VolumeVoxel, Object::Volume(volume)) => {
+                let ijk = [1, 2, 3].map(|n| (given[n] as u32).cast_signed());
+                put(made, &[volume.voxel(ijk)]);
             }
             (Self::VolumeSample, Object::Volume(volume)) => {
                 let value = match given[4] as u32 {

@@ -115,7 +115,9 @@ impl Maker<'_> {
         Some(match self.module.types.get(ty) {
             Type::Array { element, rank } => {
                 let layout = Layout::of(self.module, element);
-                if layout.holds_array {
+                // The numbers of textures name objects.
+                let names_objects = matches!(self.module.types.get(element), Type::Query(_));
+                if layout.holds_array || names_objects {
                     return None;
                 }
                 Argument::Array(self.array(&layout, usize::from(rank)))

@@ -64,6 +64,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(objects::hash_grid, module)?)?;
     module.add_function(wrap_pyfunction!(objects::bvh, module)?)?;
     module.add_function(wrap_pyfunction!(objects::mesh, module)?)?;
+    module.add_function(wrap_pyfunction!(objects::texture, module)?)?;
     module.add_function(wrap_pyfunction!(objects::volume, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::dlpack_facts, module)?)?;
     module.add_class::<device_memory::DeviceMemory>()?;

@@ -121,6 +121,7 @@ from .objects import (
 )
 from .structs import Struct, struct
 from .tape import Tape
+from .textures import Texture, Texture1D, Texture2D, Texture3D, TextureAddressMode, TextureFilterMode
 from .timer import (
     TIMING_ALL,
     TIMING_GRAPH,

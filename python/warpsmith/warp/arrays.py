@@ -15,15 +15,20 @@ from . import graphs, types
 from .array_type import ArrayType, array_type
 from .devices import Device, get_device, used
 from .storage import Storage, foreign
-from .structs import Struct, StructInstance
+from .structs import StructInstance
 
 
 def numpy_type(dtype: Any) -> tuple[Any, tuple[int, ...]]:
     """NumPy's type and the shape of one element."""
-    if isinstance(dtype, Struct):
+    if is_record(dtype):
         return dtype.numpy_dtype(), ()
     scalar, shape = types.element_of(dtype)
     return np.dtype(scalar.numpy_type), shape
+
+
+def is_record(dtype: Any) -> bool:
+    """Whether elements have parts of several types: structs and textures."""
+    return hasattr(dtype, "numpy_dtype")
 
 
 class array:
@@ -92,6 +97,8 @@ class array:
         if data is not None and shape is not None:
             memory = memory.reshape((*_shape(shape), *numpy_type(dtype)[1]))
         self._bind(memory, dtype, storage)
+        #: Textures live as long as an array of them.
+        self._kept = list(data) if is_record(dtype) and isinstance(data, (list, tuple)) else None
         if ndim is not None and ndim != self.ndim:
             raise RuntimeError(f"the data has {self.ndim} dimensions, and ndim is {ndim}")
         self._grad: array | None = None
@@ -105,7 +112,8 @@ class array:
             self.zero_()
 
     def _bind(self, memory: Any, dtype: Any, storage: Storage | None = None) -> None:
-        self.dtype: Any = dtype if isinstance(dtype, Struct) or types.is_composite(dtype) else types.scalar_type(dtype)
+        plain = not is_record(dtype) and not types.is_composite(dtype)
+        self.dtype: Any = types.scalar_type(dtype) if plain else dtype
         #: The host's memory, or what the host's copy of a GPU's memory shows of it.
         self._host = memory
         self._storage = storage
@@ -471,8 +479,8 @@ def _read(data: Any, dtype: Any, copy: bool) -> tuple[Any, Any]:
     """The element type and memory for data of any kind."""
     if isinstance(data, array):
         data = data._memory if dtype is Any or dtype == data.dtype else data.numpy()
-    if isinstance(dtype, Struct):
-        records = [value.numpy_value() if isinstance(value, StructInstance) else value for value in data]
+    if is_record(dtype):
+        records = [value.numpy_value() if hasattr(value, "numpy_value") else value for value in data]
         return dtype, np.array(records, dtype.numpy_dtype())
     if not isinstance(data, np.ndarray):
         own = isinstance(data, (list, tuple))

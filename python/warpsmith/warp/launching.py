@@ -19,6 +19,7 @@ from .definitions import Kernel, _is_generic
 from .devices import Device, get_device, used
 from .objects import live_objects
 from .structs import Struct, StructInstance
+from .textures import Texture
 
 
 def launch(
@@ -332,6 +333,13 @@ def _array_argument(where: str, kind: Any, argument: Any) -> Any:
 
 
 def _value(where: str, kind: Any, argument: Any) -> list[Any]:
+    if isinstance(argument, Texture):
+        if not isinstance(argument, kind):
+            raise RuntimeError(f"Error launching {where} expects a {kind.__name__}, but got a {type(argument).__name__}")
+        components: list[Any] = argument.components()
+        return components
+    if isinstance(kind, type) and issubclass(kind, Texture):
+        raise RuntimeError(f"Error launching {where} expects a {kind.__name__}, but got a {type(argument).__name__}")
     if types.is_composite(kind) or types.is_composite(type(argument)):
         wanted = kind if types.is_composite(kind) else type(argument)
         if not isinstance(argument, wanted):

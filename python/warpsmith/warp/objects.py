@@ -157,12 +157,15 @@ class Mesh:
         bvh_leaf_size: int | None = None,
         groups: array | None = None,
     ):
-        if groups is not None:
-            raise NotImplementedError("Mesh(groups=…) is not in warpsmith.warp")
         _check_constructor(bvh_constructor)
         if indices.size % 3 != 0:
             raise RuntimeError("a mesh has three indices for each face")
-        self.device, self.indices, self.velocities = points.device, indices, velocities
+        if groups is not None and (groups.dtype is not types.int32 or 3 * len(groups) != indices.size):
+            raise RuntimeError("groups should be an array of wp.int32, one for each face")
+        if velocities is not None and velocities.shape != points.shape:
+            raise RuntimeError("velocities should be an array of wp.vec3, one for each point")
+        self.device, self.indices, self.groups = points.device, indices, groups
+        self._velocities = velocities
         self._points, self._winding = points, bool(support_winding_number)
         self._described = Described(self.device, self)
         self.id = self._described.id
@@ -179,13 +182,28 @@ class Mesh:
         self._points = points
         self.refit()
 
+    @property
+    def velocities(self) -> array | None:
+        return self._velocities
+
+    @velocities.setter
+    def velocities(self, velocities: array | None) -> None:
+        if velocities is not None and velocities.shape != self._points.shape:
+            raise RuntimeError("velocities should be an array of wp.vec3, one for each point")
+        self._velocities = velocities
+        self.refit()
+
     def refit(self) -> None:
-        """Takes the points as they are now."""
+        """Takes the points and velocities as they are now."""
+
+        def taken(values: array, dtype: Any) -> bytes:
+            return bytes(np.ascontiguousarray(values.numpy(), dtype).tobytes())
 
         def take() -> None:
-            points = np.ascontiguousarray(self._points.numpy(), np.float32)
-            faces = np.ascontiguousarray(self.indices.numpy(), np.int32)
-            self._described.put(_native.mesh(points.tobytes(), faces.tobytes(), self._winding))
+            points, indices = taken(self._points, np.float32), taken(self.indices, np.int32)
+            velocities = None if self._velocities is None else taken(self._velocities, np.float32)
+            groups = None if self.groups is None else taken(self.groups, np.int32)
+            self._described.put(_native.mesh(points, indices, self._winding, velocities, groups))
 
         graphs.do(take)
 

@@ -1,10 +1,12 @@
-"""`Volume`: a grid of numbers in space, from a NanoVDB file."""
+"""`Volume`: a grid of numbers in space, from a NanoVDB file or an array."""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from typing import Any
+
+import numpy as np
 
 from .. import _native
 from .arrays import array
@@ -28,17 +30,43 @@ class Volume:
     _described: Described
 
     def __init__(self, data: array, copy: bool = True):
-        raise NotImplementedError("Volume(array) is not in warpsmith.warp: use Volume.load_from_nvdb")
+        raise NotImplementedError("Volume(array) is not in warpsmith.warp: use Volume.load_from_nvdb or load_from_numpy")
 
     @classmethod
     def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
         """The first grid of a NanoVDB file: an open file, or its bytes."""
         read = getattr(file_or_buffer, "read", None)
         data = bytes(read() if read is not None else file_or_buffer)
+        return cls._of_grid(_first_grid(data), device)
+
+    @classmethod
+    def load_from_numpy(
+        cls,
+        ndarray: Any,
+        min_world: Any = (0.0, 0.0, 0.0),
+        voxel_size: Any = 1.0,
+        bg_value: Any = 0.0,
+        device: Any = None,
+    ) -> Volume:
+        """A volume of `float32` with an array's numbers: the first lies at `min_world`, others `voxel_size` apart."""
+        values = np.asarray(ndarray)
+        if hasattr(bg_value, "__len__") or isinstance(bg_value, int):
+            raise NotImplementedError(
+                "Volume.load_from_numpy of vectors and integers is not in warpsmith.warp: bg_value is a float"
+            )
+        if values.ndim != 3 or 0 in values.shape:
+            raise RuntimeError(f"a volume is made of an array of three dimensions, not of shape {values.shape}")
+        sizes = np.broadcast_to(np.asarray(voxel_size, np.float64), 3)
+        if not (np.isfinite(sizes) & (sizes > 0)).all():
+            raise ValueError(f"a voxel has a positive size, not {voxel_size}")
+        return cls._of_grid(_dense_grid(values.astype(np.float32), min_world, sizes, float(bg_value)), device)
+
+    @classmethod
+    def _of_grid(cls, grid: bytes, device: Any) -> Volume:
         made = cls.__new__(cls)
         made.device = get_device(device)
         made._described = Described(made.device, made)
-        made._described.put(_native.volume(_first_grid(data)))
+        made._described.put(_native.volume(grid))
         made.id = made._described.id
         return made
 
@@ -67,3 +95,61 @@ def _first_grid(data: bytes) -> bytes:
         raise RuntimeError(f"the NanoVDB file has a grid of {len(unpacked)} bytes, not of {size}")
     return unpacked
 
+
+#: Sizes of the parts of a NanoVDB grid of float32: its header with the tree's, an entry of the root, nodes, a leaf.
+_HEADER, _ROOT, _ENTRY, _LEAF = 672 + 64, 64, 32, 96 + 4 * 512
+#: Of both kinds of nodes: children along an axis, where their mask and their table lie, and the size.
+_UPPER = (32, 32 + 4096, 8256, 8256 + 8 * 32**3)
+_LOWER = (16, 32 + 512, 1088, 1088 + 8 * 16**3)
+
+
+def _dense_grid(values: Any, origin: Any, sizes: Any, background: float) -> bytes:
+    """A NanoVDB grid of float32 with the values of an array from voxel 0 on."""
+    leaves = [-(-count // 8) for count in values.shape]
+    padded = np.full([8 * count for count in leaves], background, np.float32)
+    padded[tuple(slice(count) for count in values.shape)] = values
+    blocks = padded.reshape(leaves[0], 8, leaves[1], 8, leaves[2], 8).transpose(0, 2, 4, 1, 3, 5)
+    at_leaf = np.stack(np.meshgrid(*map(np.arange, leaves), indexing="ij"), -1).reshape(-1, 3)
+    lower, of_leaf = np.unique(at_leaf // 16, axis=0, return_inverse=True)
+    upper, of_lower = np.unique(lower // 32, axis=0, return_inverse=True)
+    of_leaf, of_lower = of_leaf.reshape(-1), of_lower.reshape(-1)
+    first_upper = _HEADER + _ROOT + _ENTRY * len(upper)
+    first_lower = first_upper + _UPPER[3] * len(upper)
+    first_leaf = first_lower + _LOWER[3] * len(lower)
+    total = first_leaf + _LEAF * len(at_leaf)
+    if total > _LARGEST:
+        raise RuntimeError(f"a volume of shape {values.shape} takes {total} bytes: at most {_LARGEST}")
+    grid = np.zeros(total, np.uint8)
+
+    def put(at: int, value: Any, kind: Any) -> None:
+        raw = np.asarray(value, kind).reshape(-1).view(np.uint8)
+        grid[at : at + raw.size] = raw
+
+    def link(node: tuple[int, int, int, int], parents: Any, children: Any, own: Any) -> None:
+        """Enters children, by their places in their parents, into the parents' tables."""
+        width, mask, table, _ = node
+        places = own % width
+        child = (places[:, 0] * width + places[:, 1]) * width + places[:, 2]
+        np.bitwise_or.at(grid, parents + mask + child // 8, (1 << child % 8).astype(np.uint8))
+        offsets = (children - parents).astype(np.int64).view(np.uint8).reshape(-1, 8)
+        grid[(parents + table + 8 * child)[:, None] + np.arange(8)] = offsets
+
+    put(0, np.frombuffer(b"NanoVDB0", np.uint8), np.uint8)
+    put(296, [np.diag(sizes), np.diag(1 / sizes)], np.float32)
+    put(368, origin, np.float32)
+    put(636, 1, np.uint32)
+    put(672 + 24, 64, np.int64)
+    put(_HEADER + 24, len(upper), np.uint32)
+    put(_HEADER + 28, background, np.float32)
+    at_upper = first_upper + _UPPER[3] * np.arange(len(upper))
+    at_lower = first_lower + _LOWER[3] * np.arange(len(lower))
+    leaf = first_leaf + _LEAF * np.arange(len(at_leaf))
+    for entry, (place, at) in enumerate(zip(upper, at_upper)):
+        key = int(place[2]) | int(place[1]) << 21 | int(place[0]) << 42
+        put(_HEADER + _ROOT + _ENTRY * entry, key, np.uint64)
+        put(_HEADER + _ROOT + _ENTRY * entry + 8, at - _HEADER, np.int64)
+    link(_UPPER, at_upper[of_lower], at_lower, lower)
+    link(_LOWER, at_lower[of_leaf], leaf, at_leaf)
+    numbers = np.ascontiguousarray(blocks).reshape(len(at_leaf), 512).view(np.uint8)
+    grid[first_leaf:].reshape(len(at_leaf), _LEAF)[:, 96:] = numbers
+    return grid.tobytes()

@@ -1,5 +1,6 @@
 //! Triangles: points, and three of them for each face.
 
+mod gradient;
 mod sphere;
 mod winding;
 
@@ -14,6 +15,10 @@ use winding::Winding;
 pub struct Mesh {
     points: Vec<[f32; 3]>,
     faces: Vec<[i32; 3]>,
+    /// Of each point; empty where the mesh does not move.
+    velocities: Vec<[f32; 3]>,
+    /// Of each face, where there are groups.
+    groups: Option<Vec<i32>>,
     /// Whether its winding numbers can be computed.
     winds: bool,
     /// Made when something is searched for.
@@ -170,12 +175,22 @@ fn met([a, b, c]: [[f32; 3]; 3], start: [f32; 3], direction: [f32; 3]) -> Option
     inside.then_some((t as f32, (1.0 - v - w) as f32, v as f32))
 }
 
+/// Whether a triangle has next to no area.
+fn is_sliver([a, b, c]: [[f32; 3]; 3]) -> bool {
+    let edges = [sub(b, a), sub(c, a), sub(c, b)];
+    let normal = cross(edges[0], edges[1]);
+    let squares: f32 = edges.iter().map(|edge| dot(*edge, *edge)).sum();
+    dot(normal, normal).sqrt() / squares < 1e-6
+}
+
 impl Mesh {
     /// A mesh of points and faces.
     pub fn new(points: Vec<[f32; 3]>, faces: Vec<[i32; 3]>) -> Self {
         Self {
             points,
             faces,
+            velocities: Vec::new(),
+            groups: None,
             winds: false,
             searched: OnceLock::new(),
         }
@@ -190,10 +205,31 @@ impl Mesh {
         }
     }
 
-    fn corners(&self, face: usize) -> Option<[[f32; 3]; 3]> {
+    /// The mesh with velocities of its points.
+    #[must_use]
+    pub fn with_velocities(self, velocities: Vec<[f32; 3]>) -> Self {
+        Self { velocities, ..self }
+    }
+
+    /// The mesh with a group for each face; those of a group are a part of the tree.
+    #[must_use]
+    pub fn with_groups(self, groups: Vec<i32>) -> Self {
+        Self {
+            groups: Some(groups),
+            searched: OnceLock::new(),
+            ..self
+        }
+    }
+
+    /// What the corners of a face have of `values`, one for each point.
+    fn of_corners(&self, values: &[[f32; 3]], face: usize) -> Option<[[f32; 3]; 3]> {
         let corners = self.faces.get(face)?;
-        let corner = |n: usize| self.points.get(usize::try_from(corners[n]).ok()?).copied();
+        let corner = |n: usize| values.get(usize::try_from(corners[n]).ok()?).copied();
         Some([corner(0)?, corner(1)?, corner(2)?])
+    }
+
+    fn corners(&self, face: usize) -> Option<[[f32; 3]; 3]> {
+        self.of_corners(&self.points, face)
     }
 
     fn searched(&self) -> &Searched {
@@ -205,7 +241,12 @@ impl Mesh {
             });
             let mean_edge = lengths.sum::<f32>() / (3 * corners.len()).max(1) as f32;
             let items: Vec<Item> = corners.iter().map(item).collect();
-            let tree = Tree::new(&items, None);
+            let groups = self.groups.as_ref().map(|groups| {
+                let group = |face: &u32| groups.get(*face as usize).copied();
+                let groups = faces.iter().map(|face| group(face).unwrap_or_default());
+                groups.collect::<Vec<i32>>()
+            });
+            let tree = Tree::new(&items, groups.as_deref());
             Searched {
                 mean_edge,
                 winding: self.winds.then(|| Winding::new(&tree, &corners)),
@@ -217,9 +258,9 @@ impl Mesh {
     }
 
     /// The mesh in 4-byte words, as `mesh.h` of the GPU's runtime reads them: four counts, the mean length of
-    /// edges, and whether there are winding numbers; boxes; triangles as nine coordinates and a face's number,
-    /// leaf after leaf; corners of all faces; points; where to go on behind each box; what winding numbers need
-    /// of each box.
+    /// edges, whether there are winding numbers, how many groups and velocities; boxes; triangles as nine
+    /// coordinates and a face's number, leaf after leaf; corners of all faces; points; where to go on behind
+    /// each box; what winding numbers need of each box; groups with their roots; velocities.
     pub(super) fn flat(&self, out: &mut Vec<u8>) {
         let searched = self.searched();
         let order = searched.tree.order();
@@ -232,6 +273,9 @@ impl Mesh {
         out.extend(counts.iter().flat_map(|n| (*n as u32).to_le_bytes()));
         out.extend(searched.mean_edge.to_le_bytes());
         out.extend(u32::from(searched.winding.is_some()).to_le_bytes());
+        let groups = searched.tree.groups();
+        let counts = [groups.len(), self.velocities.len()];
+        out.extend(counts.iter().flat_map(|n| (*n as u32).to_le_bytes()));
         searched.tree.flat(out);
         for triangle in order {
             let corners = searched.corners[*triangle as usize];
@@ -246,6 +290,12 @@ impl Mesh {
         if let Some(winding) = &searched.winding {
             winding.flat(out);
         }
+        for (group, root) in groups {
+            out.extend(group.to_le_bytes());
+            out.extend(root.to_le_bytes());
+        }
+        let velocities = self.velocities.as_flattened().iter();
+        out.extend(velocities.flat_map(|x| x.to_le_bytes()));
     }
 
     /// A corner of the faces, by its place among all of them.
@@ -253,10 +303,26 @@ impl Mesh {
         self.faces.as_flattened().get(at).copied()
     }
 
-    /// The point of such a corner.
-    pub(super) fn point(&self, at: usize) -> Option<[f32; 3]> {
+    /// How many numbers of corners there are.
+    pub(super) fn corner_count(&self) -> usize {
+        self.faces.as_flattened().len()
+    }
+
+    /// The points, or the velocities of them.
+    pub(super) fn vectors(&self, velocities: bool) -> &[[f32; 3]] {
+        match velocities {
+            true => &self.velocities,
+            false => &self.points,
+        }
+    }
+
+    /// The point of such a corner, or its velocity.
+    pub(super) fn at_corner(&self, at: usize, velocity: bool) -> Option<[f32; 3]> {
         let index = usize::try_from(self.index(at)?).ok()?;
-        self.points.get(index).copied()
+        match self.vectors(velocity) {
+            [] if velocity => Some([0.0; 3]),
+            values => values.get(index).copied(),
+        }
     }
 
     /// A face's normal, of length 1; nothing but zeros where the face has no area.
@@ -305,11 +371,11 @@ impl Mesh {
         }
     }
 
-    /// How many faces a ray meets.
-    pub(super) fn crossings(&self, start: [f32; 3], direction: [f32; 3]) -> i32 {
+    /// How many faces of a part of the tree a ray meets.
+    pub(super) fn crossings(&self, root: u32, start: [f32; 3], direction: [f32; 3]) -> i32 {
         let Searched { tree, corners, .. } = self.searched();
         let mut crossings = 0;
-        tree.along(start, direction, f32::INFINITY, |triangle, most| {
+        tree.along(root, start, direction, f32::INFINITY, |triangle, most| {
             let hit = met(corners[triangle as usize], start, direction);
             crossings += i32::from(hit.is_some_and(|(t, ..)| t >= 0.0));
             most
@@ -320,6 +386,49 @@ impl Mesh {
     /// The point of a face with the weights `u` and `v` of its first two corners.
     pub(super) fn position(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
         Some(weighted(self.corners(face)?, u, v))
+    }
+
+    /// The velocity of such a point; zero where the mesh does not move.
+    pub(super) fn velocity(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
+        match self.velocities.is_empty() {
+            true => self.faces.get(face).map(|_| [0.0; 3]),
+            false => Some(weighted(self.of_corners(&self.velocities, face)?, u, v)),
+        }
+    }
+
+    /// The farthest corner of a face that is more than `least` away.
+    pub(super) fn farthest(&self, p: [f32; 3], least: f32) -> Option<Nearest> {
+        let Searched {
+            tree,
+            faces,
+            corners,
+            ..
+        } = self.searched();
+        let mut found = None;
+        tree.furthest(p, least * least, |triangle, best| {
+            let triangle = triangle as usize;
+            if is_sliver(corners[triangle]) {
+                return best;
+            }
+            let [a, b, c] = corners[triangle].map(|corner| {
+                let away = sub(corner, p);
+                dot(away, away)
+            });
+            let (u, v, square) = if a > b && a > c {
+                (1.0, 0.0, a)
+            } else if b > c {
+                (0.0, 1.0, b)
+            } else {
+                (0.0, 0.0, c)
+            };
+            if square <= best {
+                return best;
+            }
+            let face = faces[triangle].cast_signed();
+            found = Some(Nearest { face, u, v });
+            square
+        });
+        found
     }
 
     /// The nearest point that is less than `most` away.
@@ -346,8 +455,14 @@ impl Mesh {
         found
     }
 
-    /// Where a ray meets the mesh first, up to `most` lengths of its direction.
-    pub(super) fn ray(&self, start: [f32; 3], direction: [f32; 3], most: f32) -> Option<Hit> {
+    /// Where a ray meets a part of the tree first, up to `most` lengths of its direction.
+    pub(super) fn ray(
+        &self,
+        root: u32,
+        start: [f32; 3],
+        direction: [f32; 3],
+        most: f32,
+    ) -> Option<Hit> {
         let Searched {
             tree,
             faces,
@@ -355,7 +470,7 @@ impl Mesh {
             ..
         } = self.searched();
         let mut found = None;
-        tree.along(start, direction, most, |triangle, best| {
+        tree.along(root, start, direction, most, |triangle, best| {
             let triangle = triangle as usize;
             match met(corners[triangle], start, direction) {
                 Some((t, u, v)) if t >= 0.0 && t < best => {
@@ -419,7 +534,7 @@ impl Mesh {
             [-0.801_783_7, 0.267_261_2, -0.534_522_5],
             [0.123_091_5, -0.861_640_4, 0.492_365_9],
         ];
-        let odd = (directions.iter()).filter(|along| self.crossings(p, **along) % 2 == 1);
+        let odd = (directions.iter()).filter(|along| self.crossings(0, p, **along) % 2 == 1);
         odd.count() >= 2
     }
 }
@@ -510,13 +625,13 @@ mod tests {
             let nearest = mesh.nearest(p, 9.0).unwrap();
             let side = if r < 1.0 { -1.0 } else { 1.0 };
             assert_eq!(mesh.side(p, nearest, 1e-3), side, "{p:?}");
-            let hit = mesh.ray(p, p.map(|x| -x), 10.0).unwrap();
+            let hit = mesh.ray(0, p, p.map(|x| -x), 10.0).unwrap();
             let far = (1.0 + hit.t.abs()) * r;
             let at = [0, 1, 2].map(|axis| p[axis] * (1.0 - hit.t));
             let q = mesh.position(hit.face as usize, hit.u, hit.v).unwrap();
             assert!(dot(sub(at, q), sub(at, q)) < 1e-8 * far * far);
             assert_eq!(hit.sign, if r < 1.0 { -1.0 } else { 1.0 });
-            assert_eq!(mesh.ray(p, p.map(|x| -x), hit.t * 0.5), None);
+            assert_eq!(mesh.ray(0, p, p.map(|x| -x), hit.t * 0.5), None);
         }
     }
 }

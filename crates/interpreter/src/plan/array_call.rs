@@ -41,6 +41,12 @@ impl<'m> Builder<'m> {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         let outs = call.operands.outs(&function.pool);
+        if let Some(array) = args
+            .first()
+            .and_then(|array| self.array_of_mesh(frame, *array))
+        {
+            return self.mesh_array_call(frame, call, name, array);
+        }
         match name {
             "address" | "index" => {
                 let [array, ref indices @ ..] = *args else {

@@ -311,7 +311,8 @@ impl<'m> Builder<'m> {
             }
         };
         let name = BUILTINS[usize::from(index)].name;
-        if self.memory_adjoint(frame, call, name)?
+        if self.question_adjoint(frame, call, name)?
+            || self.memory_adjoint(frame, call, name)?
             || self.inplace_adjoint(frame, call, name)?
             || self.tile_choice(frame, call, name, true)?
         {

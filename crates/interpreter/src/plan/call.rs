@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
+use super::mesh_call::results_of_query;
 use super::named::{Named, replay_of};
 use super::object_call::goes_on;
 use super::reference::Reference;
@@ -11,6 +12,7 @@ use crate::instruction::Instruction;
 use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::noise::Noise;
+use std::ops::Range;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::types::{Scalar, Type};
 use warpsmith_ir::{Call, Callee, Function, Op, VarId};
@@ -18,12 +20,12 @@ use warpsmith_ir::{Call, Callee, Function, Op, VarId};
 /// Functions may call functions this deep.
 const DEEPEST_CALL: u32 = 64;
 
-/// How many arguments a builtin takes before those that it writes its results to.
-pub(super) fn result_arguments(name: &str, given: usize) -> Option<usize> {
+/// The arguments that a builtin writes its results to.
+pub(super) fn result_arguments(name: &str, given: usize) -> Option<Range<usize>> {
     match (name, given) {
-        ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1),
-        ("volume_sample_grad_f", 4) => Some(3),
-        _ => None,
+        ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1..given),
+        ("volume_sample_grad_f", 4) => Some(3..4),
+        _ => results_of_query(name, given).map(|(first, results)| first..first + results.len()),
     }
 }
 
@@ -43,7 +45,7 @@ impl<'f> Signature<'f> {
         let adjoints = call.operands.adjoints(&function.pool);
         let outs = call.operands.outs(&function.pool);
         match result_arguments(name, args.len()) {
-            Some(inputs) => Self {
+            Some(Range { start: inputs, .. }) => Self {
                 inputs: &args[..inputs],
                 adjoints: &adjoints[..inputs.min(adjoints.len())],
                 outputs: &args[inputs..],
@@ -299,7 +301,8 @@ impl<'m> Builder<'m> {
                 let writes_second = goes_on(name) && args.get(1) == Some(&var);
                 changes && args.first() == Some(&var)
                     || writes_second
-                    || result_arguments(name, args.len()).is_some_and(|n| args[n..].contains(&var))
+                    || result_arguments(name, args.len())
+                        .is_some_and(|results| args[results].contains(&var))
             }
             Op::FieldStore { root, .. } => root == var,
             Op::FieldAddress { aggregate, .. } => aggregate == var,
@@ -379,6 +382,9 @@ impl<'m> Builder<'m> {
         for ((param, _), arg) in function.parameters().zip(args) {
             if let Some(bound) = frame.arrays.get(arg) {
                 callee.arrays.insert(param, *bound);
+            }
+            if let Some(array @ Reference::OfMesh(..)) = frame.references.get(arg) {
+                callee.references.insert(param, *array);
             }
         }
         Ok(callee)

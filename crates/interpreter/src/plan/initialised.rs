@@ -5,6 +5,7 @@
 //! value is that they come from.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::builder::Builder;
 use super::call::result_arguments;
@@ -38,11 +39,12 @@ fn reads(names: &Names, function: &Function, op: &Op, mut visit: impl FnMut(VarI
             } else {
                 args
             };
-            let inputs = match is_assign(&call) {
-                true => 0,
-                false => written(&call, args.len()).unwrap_or(args.len()),
+            let results = match is_assign(&call) {
+                true => 0..args.len(),
+                false => written(&call, args.len()).unwrap_or(args.len()..args.len()),
             };
-            args[..inputs].iter().for_each(|var| visit(*var));
+            let inputs = args[..results.start].iter().chain(&args[results.end..]);
+            inputs.for_each(|var| visit(*var));
         }
         Op::Load { src, .. } | Op::Set { src, .. } => visit(src),
         Op::Accumulate { dst, src, .. } => {
@@ -80,8 +82,8 @@ fn is_assign(call: &Call) -> bool {
     matches!(call.callee, Callee::Builtin(index, _) if BUILTINS[usize::from(index)].name == "assign")
 }
 
-/// The first of the arguments that a builtin writes its results to, if it does.
-fn written(call: &Call, given: usize) -> Option<usize> {
+/// The arguments that a builtin writes its results to, if it does.
+fn written(call: &Call, given: usize) -> Option<Range<usize>> {
     let Callee::Builtin(index, _) = call.callee else {
         return None;
     };
@@ -113,8 +115,8 @@ fn writes(names: &Names, function: &Function, op: &Op, mut visit: impl FnMut(Var
             if is_assign(&call) {
                 visit(args[0]);
             }
-            if let Some(first) = written(&call, args.len()) {
-                args[first..].iter().for_each(|var| visit(*var));
+            if let Some(results) = written(&call, args.len()) {
+                args[results].iter().for_each(|var| visit(*var));
             }
         }
         Op::Load { dst, .. }

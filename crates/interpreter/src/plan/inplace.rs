@@ -318,7 +318,9 @@ impl<'m> Builder<'m> {
                     });
                 }
             }
-            None => return self.unknown("a store through a reference that nothing made"),
+            Some(Reference::OfMesh(..)) | None => {
+                return self.unknown("a store through a reference that nothing made");
+            }
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ mod frame;
 mod initialised;
 mod inplace;
 mod matrix;
+mod mesh_call;
 mod named;
 mod noise_call;
 mod object_call;

@@ -1,8 +1,11 @@
 //! Questions to objects: hash grids, trees of boxes, meshes and volumes.
 
 use super::builder::{Builder, LaidOut};
-use super::call::Operand;
+use super::call::{Operand, result_arguments};
 use super::frame::Frame;
+use super::mesh_call::results_of_query;
+use super::reference::Reference;
+use super::statement::{Arg, Statement};
 use crate::box_query::MOST;
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
@@ -34,21 +37,29 @@ impl<'m> Builder<'m> {
             self.copy(Scalar::I32, frame.cell(*index), found);
             return Ok(true);
         }
-        let Some(question) = Question::of(name) else {
+        if let ("mesh_get", [id], [out]) = (name, args, outs) {
+            self.copy(Scalar::U64, frame.cell(*out), frame.cell(*id));
+            return Ok(true);
+        }
+        let Some(mut question) = Question::of(name) else {
             return Ok(false);
         };
         let [out] = *outs else { return Ok(false) };
-        // The last argument is where the slope goes.
-        let (args, slope) = match (question, args) {
-            (Question::VolumeSlope, [args @ .., slope]) => (args, Some(*slope)),
-            _ => (args, None),
-        };
-        let operands: Vec<Operand> = args.iter().map(|var| self.operand(frame, *var)).collect();
+        // What the answer is written to is no part of the question.
+        let results = result_arguments(name, args.len()).unwrap_or(args.len()..args.len());
+        let before = args[..results.start].iter();
+        let operands: Vec<Operand> = before
+            .chain(&args[results.end..])
+            .map(|var| self.operand(frame, *var))
+            .collect();
         let cells: Vec<Cell> = operands.iter().flat_map(Operand::cells).collect();
         let scalars: Vec<Scalar> = operands
             .iter()
             .flat_map(|operand| std::iter::repeat_n(operand.scalar, operand.len))
             .collect();
+        if question == (Question::TrianglesMeet { double: false }) && scalars[0] == Scalar::F64 {
+            question = Question::TrianglesMeet { double: true };
+        }
         if scalars != question.inputs() {
             return self.unknown(format!("`{name}` with these arguments"));
         }
@@ -56,16 +67,63 @@ impl<'m> Builder<'m> {
         for (n, (cell, scalar)) in cells.into_iter().zip(scalars).enumerate() {
             self.copy(scalar, src.at(n), cell);
         }
-        let Some(slope) = slope else {
+        if results.is_empty() {
             let dst = frame.cell(out);
             self.emit(Instruction::Ask { question, dst, src });
             return Ok(true);
-        };
+        }
         let dst = self.cells_for(question.outputs().len());
         self.emit(Instruction::Ask { question, dst, src });
-        self.copy(Scalar::F32, frame.cell(out), dst);
-        for n in 0..3 {
-            self.copy(Scalar::F32, frame.cell(slope).at(n), dst.at(1 + n));
+        if question == Question::VolumeSlope {
+            self.copy(Scalar::F32, frame.cell(out), dst);
+            for n in 0..3 {
+                self.copy(Scalar::F32, frame.cell(args[3]).at(n), dst.at(1 + n));
+            }
+        } else if let Some((_, parts)) = results_of_query(name, args.len()) {
+            // Where nothing is found the arguments stay as they were.
+            self.copy(Scalar::Bool, frame.cell(out), dst);
+            for (var, part) in args[results].iter().zip(parts) {
+                let to = self.operand(frame, *var);
+                for n in 0..to.len {
+                    let cell = to.first.at(n);
+                    let found = self.select(to.scalar, dst, dst.at(part + n), cell);
+                    self.copy(to.scalar, cell, found);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lays out the sample of a texture; false if the statement is none.
+    pub(super) fn texture_statement(
+        &mut self,
+        frame: &Frame<'m>,
+        statement: &Statement<'m>,
+    ) -> LaidOut {
+        let ("texture_sample", [Arg::Var(texture), place @ .., _], Some(out)) =
+            (statement.name, statement.args.as_slice(), statement.out)
+        else {
+            return Ok(false);
+        };
+        let vars = place.iter().filter_map(|arg| arg.var());
+        let place: Vec<Cell> = vars
+            .flat_map(|var| self.operand(frame, var).cells())
+            .collect();
+        let out_type = frame.value_type(self, out);
+        let question = Question::TextureSample {
+            rank: place.len() as u8,
+            channels: self.layout(out_type).leaves.len() as u8,
+        };
+        let texture = match frame.references.get(texture) {
+            Some(Reference::Local(first)) => *first,
+            _ => frame.cell(*texture),
+        };
+        // A texture has one level of detail.
+        let level = self.number(Scalar::F32, 0.0);
+        let words = [texture].into_iter().chain(place).chain([level]).collect();
+        let made = self.asked(question, words);
+        for n in 0..question.outputs().len() {
+            self.copy(Scalar::F32, frame.cell(out).at(n), made.at(n));
         }
         Ok(true)
     }

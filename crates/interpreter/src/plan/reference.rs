@@ -5,7 +5,8 @@ use super::frame::Frame;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_LEAVES, ARRAY_SHAPE, Layout, MAPPED_LISTS};
-use warpsmith_ir::types::{Scalar, Type, TypeId};
+use crate::object::MeshArray;
+use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
 use warpsmith_ir::{Slot, SlotStep, VarId};
 
 /// Where a reference points.
@@ -18,6 +19,8 @@ pub(super) enum Reference {
     /// At a part of a variable whose place only the lane knows: of `len` cells from `first`, the one
     /// at `offset`.
     Part { first: Cell, len: u32, offset: Cell },
+    /// At an array of the mesh whose number lies in the cell.
+    OfMesh(Cell, MeshArray),
 }
 
 impl<'m> Builder<'m> {
@@ -272,9 +275,21 @@ impl<'m> Builder<'m> {
             .types
             .is_reference(frame.function.var(aggregate).ty);
         if self.module.types.array_parts(ty).is_some() {
+            if let Some(array) = self.array_of_mesh(frame, aggregate) {
+                let first = self.shape_of_mesh_array(array);
+                return Ok(Reference::Local(first));
+            }
             return Ok(Reference::Local(
                 self.array_cells(frame, aggregate)?.at(ARRAY_SHAPE),
             ));
+        }
+        if let (Type::Query(Query::Mesh), false) = (self.module.types.get(ty), is_reference) {
+            let part = match self.module.names.get(field) {
+                "points" => MeshArray::Points,
+                "velocities" => MeshArray::Velocities,
+                _ => MeshArray::Indices,
+            };
+            return Ok(Reference::OfMesh(frame.cell(aggregate), part));
         }
         let Some((start, _)) = Layout::field(self.module, ty, field) else {
             return self.unknown(format!("the attribute `{}`", self.module.names.get(field)));
@@ -321,6 +336,9 @@ impl<'m> Builder<'m> {
         let Some(reference) = frame.references.get(&src).copied() else {
             return self.unknown("a reference that nothing made");
         };
+        if let Reference::OfMesh(..) = reference {
+            return self.unknown("a copy of a mesh's array");
+        }
         if layout.holds_array && !matches!(reference, Reference::Local(_)) {
             return self.unknown("an array that lies in the memory of another array");
         }
@@ -345,6 +363,7 @@ impl<'m> Builder<'m> {
                         index,
                     });
                 }
+                Reference::OfMesh(..) => {}
             }
         }
         Ok(())

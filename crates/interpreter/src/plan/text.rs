@@ -18,7 +18,10 @@ impl<'m> Builder<'m> {
         let Some(statement) = statement::read(&self.module.names, text) else {
             return self.unknown("an address, or an assignment to a gradient");
         };
-        if self.gradient_call(frame, &statement)? || self.tile_statement(frame, &statement)? {
+        if self.gradient_call(frame, &statement)?
+            || self.texture_statement(frame, &statement)?
+            || self.tile_statement(frame, &statement)?
+        {
             return Ok(());
         }
         self.unknown(format!("`wp.{}`", statement.name))

@@ -36,7 +36,12 @@ impl<'m> Builder<'m> {
                         self.repeat(frame, &call)?;
                     }
                 }
-                Op::Load { dst, src } => self.load(frame, dst, src)?,
+                Op::Load { dst, src } => match frame.references.get(&src).copied() {
+                    Some(array @ Reference::OfMesh(..)) => {
+                        frame.references.insert(dst, array);
+                    }
+                    _ => self.load(frame, dst, src)?,
+                },
                 Op::Set { dst, src } => {
                     let truth = self.condition(frame, src)?;
                     self.copy(Scalar::Bool, frame.cell(dst), truth);
