@@ -421,6 +421,64 @@ def test_a_texture_says_what_does_not_fit():
         wp.launch(look, dim=1, inputs=[wp.Texture1D(np.zeros(4, np.float32)), wp.zeros(1, dtype=float)])
 
 
+@wp.kernel
+def count_down(counter: wp.array[int], total: wp.array[int]):
+    total[0] += counter[0]
+    counter[0] = counter[0] - 1
+
+
+@pytest.mark.parametrize("captured", (False, True))
+def test_loops_and_branches_of_the_host(captured):
+    counter, total = wp.array([4], dtype=int), wp.zeros(1, dtype=int)
+
+    def once(step):
+        assert step == 7
+        wp.launch(count_down, dim=1, inputs=[counter, total])
+
+    def work():
+        wp.capture_while(counter, once, step=7)
+        wp.capture_if(counter, on_true=once, step=7)
+        wp.capture_if(total, on_true=once, on_false=None, step=7)
+
+    if captured:
+        with wp.ScopedCapture() as capture:
+            work()
+        assert total.numpy()[0] == 0
+        wp.capture_launch(capture.graph)
+    else:
+        work()
+    assert (counter.numpy()[0], total.numpy()[0]) == (-1, 10)
+    if captured:
+        counter.fill_(2)
+        wp.capture_launch(capture.graph)
+        assert (counter.numpy()[0], total.numpy()[0]) == (-1, 13)
+    with pytest.raises(TypeError, match="int32"):
+        wp.capture_while(wp.zeros(1, dtype=float), once)
+    with pytest.raises(TypeError, match="callable or a Graph"):
+        wp.capture_if(counter, on_true=3)
+
+
+@wp.func_native(snippet="WP_TILE_SYNC();")
+def wait(): ...
+
+
+@wp.kernel(enable_backward=False)
+def waiting(x: wp.array[int]):
+    i = wp.tid()
+    x[i] = i
+    wait()
+    x[i] += 1
+
+
+def test_a_block_of_the_cpu_waits_for_nobody():
+    x = wp.zeros(3, dtype=int)
+    wp.launch(waiting, dim=3, inputs=[x])
+    assert x.numpy().tolist() == [1, 2, 3]
+    assert wp.get_suggested_block_size(waiting, "cpu") == (1, 1)
+    with pytest.raises(TypeError):
+        wp.get_suggested_block_size(wait)
+
+
 @wp.func
 def sum_and_product(a: float, b: float):
     return a + b, a * b

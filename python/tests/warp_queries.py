@@ -234,3 +234,21 @@ with tape:
     wp.launch(inside, dim=COUNT, inputs=[volume.id, in_volume, volume_values])
 tape.backward(grads={volume_values: wp.array(rng.random((COUNT, 4)), dtype=float)})
 volume_gradient = in_volume.grad
+
+counter = wp.array([5], dtype=int)
+total = wp.zeros(1, dtype=int)
+
+
+@wp.kernel
+def count_down(counter: wp.array[int], total: wp.array[int]):
+    total[0] += counter[0]
+    counter[0] = counter[0] - 1
+
+
+def once(step):
+    wp.launch(count_down, dim=1, inputs=[counter, total])
+
+
+wp.capture_while(counter, once, step=1)
+wp.capture_if(counter, on_true=once, step=2)
+wp.capture_if(total, on_true=once, on_false=None, step=3)

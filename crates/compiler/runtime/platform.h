@@ -34,6 +34,12 @@ using float64 = double;
 #else
 #define WP_CLUSTER_DIMS(x, y, z)
 #endif
+//@ WP_TILE_SYNC
+#ifdef __CUDACC__
+#define WP_TILE_SYNC() __syncthreads()
+#else
+#define WP_TILE_SYNC() ((void)0)
+#endif
 //@ WP_MAXNREG
 #if defined(__CUDACC_VER_MAJOR__) && (__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204)
 #define WP_MAXNREG(n) __maxnreg__(n)

@@ -98,7 +98,9 @@ from .graphs import (
     Stream,
     capture_begin,
     capture_end,
+    capture_if,
     capture_launch,
+    capture_while,
     get_event_elapsed_time,
     get_stream,
     record_event,
@@ -106,7 +108,7 @@ from .graphs import (
     wait_event,
     wait_stream,
 )
-from .launching import Launch, launch, launch_tiled
+from .launching import Launch, get_suggested_block_size, launch, launch_tiled
 from .mapping import map
 from .objects import (
     Bvh,

@@ -121,6 +121,55 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
         graph.launch()
 
 
+def _body(given: Any, named: dict[str, Any]) -> Callable[[], Any]:
+    """What a graph or a function does; the function is noted down once where a graph is captured."""
+    if isinstance(given, Graph):
+        return given.launch
+    if not callable(given):
+        raise TypeError(f"the body must be a callable or a Graph, not {type(given).__name__}")
+    if not _noting:
+        return lambda: given(**named)
+    capture_begin()
+    try:
+        given(**named)
+    finally:
+        graph = capture_end()
+    return graph.launch
+
+
+def _condition(condition: Any) -> Callable[[], bool]:
+    from .arrays import array
+    from .types import int32
+
+    if not isinstance(condition, array) or condition.dtype is not int32 or condition.size < 1:
+        raise TypeError("Condition must be a Warp array of int32 with a single element")
+    return lambda: bool(condition.numpy().reshape(-1)[0])
+
+
+def capture_if(condition: Any, on_true: Any = None, on_false: Any = None, stream: Any = None, **named: Any) -> None:
+    """Does one of two things, by the number in `condition`, which the host reads when it comes to it."""
+    holds = _condition(condition)
+    bodies = [None if body is None else _body(body, named) for body in (on_false, on_true)]
+
+    def choose() -> None:
+        body = bodies[holds()]
+        if body is not None:
+            body()
+
+    do(choose)
+
+
+def capture_while(condition: Any, while_body: Any, stream: Any = None, **named: Any) -> None:
+    """Does something again and again while the number in `condition` is not 0; the host reads it each time."""
+    holds, body = _condition(condition), _body(while_body, named)
+
+    def repeat() -> None:
+        while holds():
+            body()
+
+    do(repeat)
+
+
 class ScopedCapture:
     """Notes down what happens inside; `graph` has it afterwards."""
 

@@ -81,6 +81,17 @@ def launch_tiled(kernel: Kernel, dim: Any, *arguments: Any, **options: Any) -> A
     return launch(kernel, [*grid, int(options["block_dim"]) if where.is_cuda else 1], *arguments, **options)
 
 
+def get_suggested_block_size(kernel: Kernel, device: Any = None) -> tuple[int, int]:
+    """A block size, and how many such blocks a GPU runs at once: on the CPU both are 1.
+
+    The kernel's registers and shared memory are not looked at.
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"get_suggested_block_size takes a kernel, not a {type(kernel).__name__}")
+    where = get_device(device)
+    return (256, 8 * where.sm_count) if where.is_cuda else (1, 1)
+
+
 class Target(NamedTuple):
     """Where a launch goes."""
 

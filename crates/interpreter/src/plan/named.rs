@@ -57,8 +57,17 @@ pub(super) fn replay_of(module: &Module, function: &Function) -> Option<u32> {
 /// What only the text of a module knows.
 pub(super) fn text_only(module: &Module, backward: bool) -> Option<String> {
     let functions = reached(module, backward);
-    let is_native =
-        |function: &&&Function| matches!(function.custom().origin, Origin::Native { .. });
+    // The block of a CPU has one thread, which waits for nobody.
+    let is_native = |function: &&&Function| match function.custom().origin {
+        Origin::Native { forward, .. } => {
+            let text = module.names.get(forward).trim();
+            !matches!(
+                text.trim_end_matches(';').trim_end(),
+                "" | "WP_TILE_SYNC()" | "__syncthreads()"
+            )
+        }
+        _ => false,
+    };
     if let Some(function) = functions.iter().find(is_native) {
         let native = module.names.get(function.native);
         let name = native.rsplit_once('_').map_or(native, |(name, _)| name);
