@@ -458,6 +458,27 @@ def test_loops_and_branches_of_the_host(captured):
         wp.capture_if(counter, on_true=3)
 
 
+def test_an_indexed_array_reaches_the_elements_that_it_names():
+    @wp.kernel
+    def grow(a: wp.indexedarray2d(dtype=float), b: wp.indexedarray[float], out: wp.array[float]):
+        i, j = wp.tid()
+        a[i, j] = a[i, j] + b[i]
+        out[i] = float(a.shape[1])
+
+    data = wp.array(np.arange(12, dtype=np.float32).reshape(3, 4), dtype=float)
+    rows, scale = wp.array([2, 0], dtype=int), wp.array([5.0, 6.0, 7.0], dtype=float, requires_grad=True)
+    chosen = wp.indexedarray2d(data, [rows, None])
+    assert chosen.shape == (2, 4) and chosen.numpy()[0].tolist() == [8, 9, 10, 11]
+    out = wp.zeros(2, dtype=float)
+    wp.launch(grow, dim=chosen.shape, inputs=[chosen, wp.indexedarray(scale, rows), out])
+    assert data.numpy().tolist() == [[5, 6, 7, 8], [4, 5, 6, 7], [15, 16, 17, 18]] and out.numpy().tolist() == [4, 4]
+    assert chosen.contiguous().shape == (2, 4)
+    with pytest.raises(RuntimeError, match="expects an indexedarray"):
+        wp.launch(grow, dim=(2, 4), inputs=[data, wp.indexedarray(scale, rows), out])
+    with pytest.raises(RuntimeError, match="wp.int32 or None"):
+        wp.indexedarray(data, [scale])
+
+
 @wp.func_native(snippet="WP_TILE_SYNC();")
 def wait(): ...
 

@@ -108,6 +108,7 @@ from .graphs import (
     wait_event,
     wait_stream,
 )
+from .indexed_arrays import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from .launching import Launch, get_suggested_block_size, launch, launch_tiled
 from .mapping import map
 from .objects import (

@@ -147,6 +147,10 @@ class array:
             made._grad, made._requires_grad = grad(self._grad), self._requires_grad
         return made
 
+    def detached(self) -> array:
+        """The same memory without the gradient."""
+        return self._over(self._host, self.dtype, self.device, self._storage)
+
     def _on_device(self) -> Any:
         """What a launch on the array's GPU is given; None where the gradient is not laid out as the array."""
         dual = self._grad

@@ -17,6 +17,7 @@ from .array_type import ArrayType
 from .arrays import array, numpy_type
 from .definitions import Kernel, _is_generic
 from .devices import Device, get_device, used
+from .indexed_arrays import IndexedArrayType, indexedarray
 from .objects import live_objects
 from .structs import Struct, StructInstance
 from .textures import Texture
@@ -181,6 +182,10 @@ class Packed:
         self._copies: list[tuple[Any, Any]] = []
 
     def add(self, where: str, kind: Any, argument: Any, gradient: Any) -> None:
+        if isinstance(kind, IndexedArrayType) or isinstance(argument, indexedarray):
+            self.arguments.append(argument)
+            self._makers.append(self._indexed_maker(where, kind, argument))
+            return
         if isinstance(kind, ArrayType) or (kind is Any and _is_array(argument)):
             argument = self._on_device(where, _array_argument(where, kind, argument))
         self.arguments.append(argument)
@@ -235,6 +240,17 @@ class Packed:
         numbers_given = _value(where, kind, argument)
         return lambda: numbers_given
 
+    def _indexed_maker(self, where: str, kind: Any, argument: Any) -> Any:
+        """The array and its lists of indices. Nothing is added to the gradients of such arrays, as with Warp."""
+        if not isinstance(kind, IndexedArrayType):
+            raise RuntimeError(f"Error launching {where} expects {kind}, but got an indexedarray")
+        if not isinstance(argument, indexedarray):
+            raise RuntimeError(f"Error launching {where} expects an indexedarray, but got a {type(argument).__name__}")
+        self._on_device(where, _array_argument(where, kind.elements, argument.data))
+        makers = [self._array_maker(argument.data.detached(), None)]
+        makers += [self._array_maker(one.detached(), None) for one in argument.indices]
+        return lambda: ("struct", [make() for make in makers])
+
     def _array_maker(self, argument: array | None, gradient: Any) -> Any:
         if argument is None:
             return lambda: None
@@ -269,6 +285,9 @@ class PackedForGpu(Packed):
         super().__init__()
         self._target, self._fused = target, fused
         self._storages: list[Any] = []
+
+    def _indexed_maker(self, where: str, kind: Any, argument: Any) -> Any:
+        raise NotImplementedError(f"{where} is an indexedarray, which warpsmith.warp has on the CPU alone")
 
     def _on_device(self, where: str, argument: Any) -> Any:
         if isinstance(argument, array) and argument.device != self._target.device:
