@@ -50,5 +50,5 @@ pub use nvrtc::{
 };
 pub use vulkan::{
     VulkanBuffer, VulkanCommands, VulkanDevice, VulkanFacts, VulkanFloats, VulkanKernel,
-    VulkanKind, VulkanStep, vulkan_devices, vulkan_messages,
+    VulkanKind, VulkanStep, vulkan_devices, vulkan_messages, vulkan_validation_is_installed,
 };

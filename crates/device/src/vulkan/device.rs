@@ -331,3 +331,84 @@ impl Drop for Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vulkan::{VulkanFloats, VulkanStep};
+
+    /// A device without a driver: a call of any of its functions panics.
+    fn without_driver() -> VulkanDevice {
+        let facts = VulkanFacts {
+            index: 0,
+            name: "none".to_owned(),
+            kind: VulkanKind::Other,
+            driver: String::new(),
+            api: String::new(),
+            memory: 0,
+            lacks: Vec::new(),
+            float64: true,
+            int64_atomics: true,
+            bytes: true,
+            halves: true,
+            floats: [VulkanFloats::default(); 2],
+            cuts_loops: false,
+            workgroup_threads: 0,
+            workgroup_bytes: 0,
+            multiprocessors: 0,
+            timestamp_period: 1.0,
+        };
+        let nothing = vk::Device::null();
+        VulkanDevice {
+            shared: Arc::new(Shared {
+                facts,
+                // SAFETY: a function that is not found is replaced by one that panics.
+                device: unsafe { ash::Device::load_with(|_| std::ptr::null(), nothing) },
+                memory: vk::PhysicalDeviceMemoryProperties::default(),
+                cache: vk::PipelineCache::null(),
+                cache_id: [0; vk::UUID_SIZE],
+                layout: vk::PipelineLayout::null(),
+                ledger: Arc::new(Ledger::for_this_build()),
+                commands: vk::CommandPool::null(),
+                queue: Mutex::new(Queue {
+                    queue: vk::Queue::null(),
+                }),
+                finished: vk::Fence::null(),
+                given_up: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_lost_device_is_not_used_again() {
+        let device = without_driver();
+        let shared = &device.shared;
+        let other = shared.failed("allocate", vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        assert!(matches!(other, DeviceError::Driver { .. }), "{other}");
+        assert!(shared.check().is_ok());
+        let lost = shared.failed("run a kernel on Vulkan", vk::Result::ERROR_DEVICE_LOST);
+        assert!(matches!(lost, DeviceError::VulkanLost { .. }), "{lost}");
+        let commands = vk::CommandBuffer::null();
+        // SAFETY: nothing is compiled, read or written: a device that was given up is asked nothing.
+        let (kernel, recorded) = unsafe {
+            (
+                device.kernel(&[]).map(|_| ()),
+                device.record(&[] as &[VulkanStep<'_>], true).map(|_| ()),
+            )
+        };
+        let refused = [
+            device.buffer(16).map(|_| ()),
+            device.upload(&[1]).map(|_| ()),
+            shared.run(commands, "run", Duration::from_secs(1)),
+            kernel,
+            recorded,
+            device.timer_bias().map(|_| ()),
+        ];
+        for refused in refused {
+            let error = refused.expect_err("the device is lost");
+            assert!(matches!(error, DeviceError::GivenUp { .. }), "{error}");
+        }
+        // Neither these nor the drop of the device call the driver.
+        shared.return_command_buffer(commands);
+    }
+}

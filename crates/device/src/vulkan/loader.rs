@@ -40,6 +40,22 @@ fn validates() -> bool {
     std::env::var_os("WARPSMITH_VULKAN_VALIDATION").is_some_and(|value| value == "1")
 }
 
+/// Whether the validation layer is installed, where packages or `VK_LAYER_PATH` put it.
+pub fn vulkan_validation_is_installed() -> bool {
+    let listed = |folder: &str| {
+        std::fs::read_dir(folder).is_ok_and(|entries| {
+            let mut names = entries.flatten().map(|entry| entry.file_name());
+            names.any(|name| name.to_string_lossy().contains("khronos_validation"))
+        })
+    };
+    let folders = [
+        "/usr/share/vulkan/explicit_layer.d",
+        "/etc/vulkan/explicit_layer.d",
+    ];
+    let named = std::env::var("VK_LAYER_PATH").unwrap_or_default();
+    folders.into_iter().chain(named.split(':')).any(listed)
+}
+
 /// The process's instance.
 pub(super) fn loader() -> Result<&'static Loader, DeviceError> {
     static LOADER: OnceLock<Result<Loader, String>> = OnceLock::new();

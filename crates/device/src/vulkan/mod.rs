@@ -17,4 +17,4 @@ pub use commands::{VulkanCommands, VulkanStep};
 pub use device::VulkanDevice;
 pub use facts::{VulkanFacts, VulkanFloats, VulkanKind, vulkan_devices};
 pub use kernel::VulkanKernel;
-pub use loader::vulkan_messages;
+pub use loader::{vulkan_messages, vulkan_validation_is_installed};
