@@ -96,6 +96,32 @@ def test_numpy_arrays_run_on_vulkan():
     assert refused.value.findings[0]["code"] == "K101"
 
 
+PRINTING = """
+import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float), times: int):
+    i = wp.tid()
+    for j in range(times):
+        wp.printf("%d: %.2f", i, x[i])
+"""
+
+
+def test_kernels_print_on_vulkan():
+    import numpy as np
+
+    kernel = warpsmith.compile(PRINTING)
+    x = np.linspace(0, 1, 3, dtype=np.float32)
+    try:
+        printed = kernel.launch(3, x, 2, device="vulkan")
+    except RuntimeError as error:
+        pytest.skip(f"no Vulkan device: {error}")
+    assert printed == kernel.launch(3, x, 2, device="cpu")
+    assert printed[::2] == ["0: 0.00", "1: 0.50", "2: 1.00"]
+    with pytest.warns(UserWarning, match="more lines were printed"):
+        assert len(kernel.launch(3, x, 50_000, device="vulkan")) < 150_000
+
+
 def test_devices_that_are_none_are_refused():
     import numpy as np
 

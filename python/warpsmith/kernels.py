@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -61,7 +62,8 @@ class Kernel:
         kernel on NumPy arrays first.
 
         `device="vulkan"` (or "vulkan:1") runs NumPy arrays on a GPU of any maker: they are copied
-        there and back, and every index is checked. "cpu" insists on the CPU.
+        there and back, and every index is checked. Threads print up to 1 MiB there. "cpu" insists
+        on the CPU.
 
         >>> import numpy as np, warpsmith
         >>> kernel = warpsmith.compile('''
@@ -112,7 +114,12 @@ class Kernel:
         if vulkan is None:
             printed, found = self._program.execute(grid, passed, False, [])
         else:
-            found = self._program.execute_on_vulkan(vulkan, grid, passed, False)
+            printed, lost, found = self._program.execute_on_vulkan(vulkan, grid, passed, False)
+            if lost:
+                warnings.warn(
+                    f"{lost} more lines were printed than the device's buffer of 1 MiB takes",
+                    stacklevel=3,
+                )
         if found is not None:
             report = json.loads(found)
             raise KernelRefused(report["text"], report["findings"])

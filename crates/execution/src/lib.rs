@@ -21,8 +21,9 @@ pub use foreign_launch::{ForeignArgument, ForeignLaunch};
 pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use native_verify::{NativeParity, verify_natively};
 pub use verify::{KernelParity, verify_kernel};
-pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, spirv_target};
+pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, VulkanRun, spirv_target};
 pub use vulkan_verify::{Closeness, VulkanParity, verify_on_vulkan};
 pub use vulkan_work::{
     FUSED_MULTIPLY_ADD, KernelLaunch, VulkanFunction, VulkanWork, WorkArgument, WorkLaunch,
 };
+pub use warpsmith_spirv::Printed;

@@ -74,8 +74,8 @@ pub enum KernelParity {
 
 /// What the interpreter says about a launch.
 pub(crate) enum Expectation {
-    /// The arguments after it.
-    Results(Vec<Argument>),
+    /// The arguments after it, and what threads printed.
+    Results(Vec<Argument>, Vec<String>),
     /// Threads race; the results depend on their order.
     Race(String),
     /// It cannot run.
@@ -246,7 +246,7 @@ fn compare(
             break;
         }
         let expected = match expect(module, direction, kernel.block_dim(), dim, given) {
-            Expectation::Results(arguments) => arguments,
+            Expectation::Results(arguments, _) => arguments,
             Expectation::Race(reason) => {
                 return Ok(Compared::Race(format!("{name}: {reason}")));
             }
@@ -259,7 +259,7 @@ fn compare(
             .map(|seed| moved(module, given, seed))
             .filter_map(
                 |given| match expect(module, direction, kernel.block_dim(), dim, &given) {
-                    Expectation::Results(arguments) => Some(arguments),
+                    Expectation::Results(arguments, _) => Some(arguments),
                     Expectation::Race(_) | Expectation::Fault(_) => None,
                 },
             )
@@ -302,7 +302,7 @@ pub(crate) fn expect(
             if !faults.is_empty() {
                 Expectation::Fault(first_message(&faults))
             } else if outcome.races.is_empty() {
-                Expectation::Results(arguments)
+                Expectation::Results(arguments, outcome.printed)
             } else {
                 Expectation::Race(first_message(&outcome.races))
             }

@@ -9,7 +9,10 @@ use warpsmith_device::{
     DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanStep,
 };
 use warpsmith_interpreter::{Argument, ArgumentError, Interpreter};
-use warpsmith_spirv::{BufferAddresses, FloatControl, LaunchBlock, Spirv, SpirvNeeds, SpirvTarget};
+use warpsmith_spirv::{
+    BufferAddresses, FloatControl, LaunchBlock, PrintBuffer, Printed, Prints, Spirv, SpirvNeeds,
+    SpirvTarget,
+};
 
 /// Why a kernel could not run on a Vulkan device.
 #[derive(Debug, Error)]
@@ -41,8 +44,8 @@ fn first(findings: &[Finding]) -> String {
     finding.map_or_else(String::new, |finding| finding.message.clone())
 }
 
-/// What to emit for a device; `silent` kernels print nothing.
-pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
+/// What to emit for a device.
+pub fn spirv_target(facts: &VulkanFacts, prints: Prints) -> SpirvTarget {
     SpirvTarget {
         floats: facts.floats.map(|floats| FloatControl {
             denormals: floats.denormals,
@@ -50,7 +53,7 @@ pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
             special: floats.special,
         }),
         cuts_loops: facts.cuts_loops,
-        silent,
+        prints,
         single_words: false,
         no_float64: !facts.float64,
     }
@@ -60,9 +63,9 @@ pub fn spirv_target(facts: &VulkanFacts, silent: bool) -> SpirvTarget {
 pub(crate) fn kernel_for(
     device: &VulkanDevice,
     interpreter: &Interpreter<'_>,
-    silent: bool,
+    prints: Prints,
 ) -> Result<VulkanKernel, VulkanError> {
-    let spirv = Spirv::of(interpreter, spirv_target(device.facts(), silent))
+    let spirv = Spirv::of(interpreter, spirv_target(device.facts(), prints))
         .map_err(VulkanError::Refused)?;
     check_needs(device.facts(), spirv.needs)?;
     // SAFETY: the emitter writes valid modules (`spirv-val` says so in its tests), and the device was just
@@ -77,27 +80,37 @@ pub struct VulkanProgram<'m> {
     module: &'m Module,
     interpreter: Interpreter<'m>,
     kernel: VulkanKernel,
+    /// Whether the kernel was written to print.
+    prints: bool,
+}
+
+/// What a run did, besides changing its arguments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VulkanRun {
+    /// What went wrong in threads: an index out of range, say.
+    pub findings: Vec<Finding>,
+    /// What threads printed.
+    pub printed: Printed,
 }
 
 /// A launch's memory on the device.
 struct Uploaded {
     arrays: Vec<(VulkanBuffer, Option<VulkanBuffer>)>,
     status: VulkanBuffer,
+    print: Option<VulkanBuffer>,
     block: VulkanBuffer,
     groups: u32,
 }
 
 impl<'m> VulkanProgram<'m> {
-    /// Compiles what the interpreter would run; a `silent` kernel prints nothing, and any other may not
-    /// print.
+    /// Compiles what the interpreter would run; what threads print is kept.
     pub fn build(
         device: &VulkanDevice,
         module: &'m Module,
         interpreter: Interpreter<'m>,
-        silent: bool,
     ) -> Result<Self, VulkanError> {
         let interpreter = interpreter.with_block_dim(Spirv::WORKGROUP as i32);
-        let kernel = kernel_for(device, &interpreter, silent)?;
+        let kernel = kernel_for(device, &interpreter, Prints::Kept)?;
         Ok(Self::of(device, module, interpreter, kernel))
     }
 
@@ -111,6 +124,7 @@ impl<'m> VulkanProgram<'m> {
         Self {
             device: device.clone(),
             module,
+            prints: interpreter.prints(),
             interpreter: interpreter.with_block_dim(Spirv::WORKGROUP as i32),
             kernel,
         }
@@ -121,14 +135,13 @@ impl<'m> VulkanProgram<'m> {
         self.kernel.clone()
     }
 
-    /// Runs the kernel over the grid `dim`; results are left in the arguments. Findings say what went wrong
-    /// in threads: an index out of range, say.
+    /// Runs the kernel over the grid `dim`; results are left in the arguments.
     pub fn run(
         &self,
         dim: &[usize],
         arguments: &mut [Argument],
         limit: Duration,
-    ) -> Result<Vec<Finding>, VulkanError> {
+    ) -> Result<VulkanRun, VulkanError> {
         let uploaded = self.upload(dim, arguments)?;
         self.repeat(&uploaded, 1, false, limit)?;
         for (array, (values, gradients)) in LaunchBlock::arrays(self.module, arguments)
@@ -143,7 +156,21 @@ impl<'m> VulkanProgram<'m> {
         let mut status = [0; 8];
         uploaded.status.read(&mut status)?;
         let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| status[at + n]));
-        Ok(LaunchBlock::findings(&self.interpreter, [word(0), word(4)]))
+        Ok(VulkanRun {
+            findings: LaunchBlock::findings(&self.interpreter, [word(0), word(4)]),
+            printed: self.printed(&uploaded)?,
+        })
+    }
+
+    fn printed(&self, uploaded: &Uploaded) -> Result<Printed, VulkanError> {
+        let Some(print) = &uploaded.print else {
+            return Ok(Printed::default());
+        };
+        let mut header = [0; PrintBuffer::HEADER_BYTES];
+        print.read(&mut header)?;
+        let mut bytes = vec![0; PrintBuffer::used(&header)];
+        print.read(&mut bytes)?;
+        Ok(PrintBuffer::printed(&self.interpreter, &bytes))
     }
 
     /// Runs the kernel `times` times on one upload of the arguments, which stay as they are: the seconds
@@ -173,6 +200,7 @@ impl<'m> VulkanProgram<'m> {
             arrays.push((values, Some(gradients)));
         }
         let status = filled(&[0xff; 8])?;
+        let print = (self.prints.then(|| filled(&PrintBuffer::empty()))).transpose()?;
         let addresses: Vec<BufferAddresses> = arrays
             .iter()
             .map(|(values, gradients)| BufferAddresses {
@@ -180,10 +208,12 @@ impl<'m> VulkanProgram<'m> {
                 gradients: gradients.as_ref().map_or(0, VulkanBuffer::address),
             })
             .collect();
-        let block = filled(&launch.bytes(status.address(), &addresses))?;
+        let print_address = print.as_ref().map_or(0, VulkanBuffer::address);
+        let block = filled(&launch.bytes(status.address(), print_address, &addresses))?;
         Ok(Uploaded {
             arrays,
             status,
+            print,
             block,
             groups: launch.threads().div_ceil(Spirv::WORKGROUP),
         })

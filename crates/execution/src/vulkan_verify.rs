@@ -7,7 +7,7 @@ use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_device::{DeviceError, VulkanDevice};
 use warpsmith_interpreter::{Argument, Interpreter};
-use warpsmith_spirv::Spirv;
+use warpsmith_spirv::{Printed, Spirv};
 
 use crate::agreement::{Difference, compare_bits, compare_conditioned};
 use crate::conditioning::{MOVES, moved};
@@ -16,6 +16,8 @@ use crate::vulkan_kernel::{VulkanError, VulkanProgram};
 
 /// A launch of a few hundred threads that takes longer does not end.
 const LIMIT: Duration = Duration::from_secs(120);
+/// How far printed numbers may be apart where functions round: as results of `float32` may.
+const PRINTED_BOUND: f64 = 5e-4;
 
 /// How a kernel fared on Vulkan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,7 +117,7 @@ fn check(
     };
     // Without 64-bit floats quotients and roots are the device's own.
     let exact = interpreter.rounds_alike() && device.facts().float64;
-    let forward = VulkanProgram::build(device, module, interpreter, true)?;
+    let forward = VulkanProgram::build(device, module, interpreter)?;
     let mut backward_refused = None;
     let backward = match adjoint(device, module) {
         Ok(program) => program,
@@ -162,6 +164,11 @@ fn check(
                         reason: format!("{name}: only the device says: {finding}"),
                     });
                 }
+                Compared::PrintsOther(reason) => {
+                    return Ok(VulkanParity::Failed {
+                        reason: format!("{name}: {reason}"),
+                    });
+                }
                 Compared::Cannot(reason) => {
                     fault = format!("{name}: {reason}");
                     stopped = true;
@@ -194,7 +201,7 @@ fn adjoint<'m>(
     }
     let interpreter = Interpreter::adjoint(module).map_err(VulkanError::Refused)?;
     let exact = interpreter.rounds_alike() && device.facts().float64;
-    let program = VulkanProgram::build(device, module, interpreter, true)?;
+    let program = VulkanProgram::build(device, module, interpreter)?;
     Ok(Some((program, exact)))
 }
 
@@ -203,6 +210,8 @@ enum Compared {
     Disagrees(Difference),
     /// The device finds fault where the interpreter finds none.
     Invented(String),
+    /// The results agree, and what is printed does not.
+    PrintsOther(String),
     /// There is nothing to compare with.
     Cannot(String),
 }
@@ -216,16 +225,16 @@ fn compare(
     given: &[Argument],
 ) -> Result<Compared, VulkanError> {
     let expectation = |given: &[Argument]| expect(module, direction, Spirv::WORKGROUP, dim, given);
-    let expected = match expectation(given) {
-        Expectation::Results(arguments) => arguments,
+    let (expected, lines) = match expectation(given) {
+        Expectation::Results(arguments, lines) => (arguments, lines),
         Expectation::Race(reason) | Expectation::Fault(reason) => {
             return Ok(Compared::Cannot(reason));
         }
     };
     let mut actual = given.to_vec();
-    let findings = program.run(dim, &mut actual, LIMIT)?;
+    let ran = program.run(dim, &mut actual, LIMIT)?;
     // The interpreter found nothing but, perhaps, expectations that failed.
-    let finding = findings
+    let finding = (ran.findings)
         .into_iter()
         .find(|finding| !finding.message.starts_with("`expect"));
     match finding {
@@ -236,18 +245,22 @@ fn compare(
         Some(finding) => return Ok(Compared::Invented(finding.to_string())),
         None => {}
     }
+    let agrees = |closeness: Closeness| match other_lines(&ran.printed, &lines, exact) {
+        Some(reason) => Compared::PrintsOther(reason),
+        None => Compared::Agrees(closeness),
+    };
     let Some(bits) = compare_bits(module, &actual, &expected) else {
-        return Ok(Compared::Agrees(Closeness::Bits));
+        return Ok(agrees(Closeness::Bits));
     };
     if exact {
         return Ok(Compared::Disagrees(bits));
     }
     let Some(difference) = compare_conditioned(module, &actual, &expected, &[]) else {
-        return Ok(Compared::Agrees(Closeness::Rounding));
+        return Ok(agrees(Closeness::Rounding));
     };
     let near: Vec<Vec<Argument>> = (0..MOVES)
         .filter_map(|seed| match expectation(&moved(module, given, seed)) {
-            Expectation::Results(arguments) => Some(arguments),
+            Expectation::Results(arguments, _) => Some(arguments),
             Expectation::Race(_) | Expectation::Fault(_) => None,
         })
         .collect();
@@ -257,4 +270,68 @@ fn compare(
             Some(_) => Compared::Disagrees(difference),
         },
     )
+}
+
+/// What is wrong with what threads print on the device: the first line that the interpreter does not print.
+/// Numbers in it are as close as functions such as `sin` round, unless they are to be `exact`.
+fn other_lines(printed: &Printed, expected: &[String], exact: bool) -> Option<String> {
+    // Which lines a full buffer takes depends on the order of threads.
+    if printed.lost > 0 {
+        return None;
+    }
+    let count = printed.lines.len();
+    if count != expected.len() {
+        let expected = expected.len();
+        return Some(format!(
+            "{count} lines are printed, {expected} are expected"
+        ));
+    }
+    let mut pairs = printed.lines.iter().zip(expected).enumerate();
+    pairs.find_map(|(n, (actual, expected))| {
+        let is_right = actual == expected || !exact && is_near(actual, expected);
+        let wrong = || format!("line {n} is printed as `{actual}`, `{expected}` is expected");
+        (!is_right).then(wrong)
+    })
+}
+
+/// Whether two lines are the same up to the rounding of their numbers.
+fn is_near(actual: &str, expected: &str) -> bool {
+    let words = |line: &str| -> Vec<String> {
+        let ends = |c: char| !(c.is_alphanumeric() || matches!(c, '+' | '-' | '.'));
+        line.split(ends).map(str::to_owned).collect()
+    };
+    let near = |(actual, expected): (&String, &String)| {
+        actual == expected
+            || match (actual.parse::<f64>(), expected.parse::<f64>()) {
+                (Ok(a), Ok(b)) => (a - b).abs() <= PRINTED_BOUND * b.abs().max(1.0),
+                _ => false,
+            }
+    };
+    let (actual, expected) = (words(actual), words(expected));
+    actual.len() == expected.len() && actual.iter().zip(&expected).all(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(lines: &[&str], expected: &[&str], exact: bool) -> Option<String> {
+        let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        let printed = Printed {
+            lines: owned(lines),
+            lost: 0,
+        };
+        let expected: Vec<String> = owned(expected);
+        other_lines(&printed, &expected, exact)
+    }
+
+    #[test]
+    fn lines_are_compared_by_what_is_to_be_exact() {
+        assert_eq!(wrong(&["x=0.84147096, 3"], &["x=0.841471, 3"], false), None);
+        assert!(wrong(&["x=0.84147096, 3"], &["x=0.841471, 3"], true).is_some());
+        assert!(wrong(&["x=0.85, 3"], &["x=0.841471, 3"], false).is_some());
+        assert!(wrong(&["y=0.841471, 3"], &["x=0.841471, 3"], false).is_some());
+        assert!(wrong(&["a"], &["a", "a"], true).is_some());
+        assert!(wrong(&["a", "b"], &["a"], true).is_some());
+    }
 }

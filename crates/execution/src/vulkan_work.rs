@@ -13,7 +13,7 @@ use warpsmith_device::{
     DeviceError, VulkanBuffer, VulkanCommands, VulkanDevice, VulkanKernel, VulkanStep,
 };
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, OnDevice, Plan};
-use warpsmith_spirv::{BufferAddresses, LaunchBlock, Spirv};
+use warpsmith_spirv::{BufferAddresses, LaunchBlock, Prints, Spirv};
 
 use crate::vulkan_kernel::{VulkanError, kernel_for};
 
@@ -43,7 +43,7 @@ impl VulkanFunction {
         };
         let module = compile(source, &options).map_err(VulkanError::Refused)?;
         let plan = Arc::new(Plan::new(&module, false).map_err(VulkanError::Refused)?);
-        let kernel = kernel_for(device, &interpreter(&module, &plan), true)?;
+        let kernel = kernel_for(device, &interpreter(&module, &plan), Prints::Silent)?;
         Ok(Self {
             module: Arc::new(module),
             plan,
@@ -275,7 +275,7 @@ fn bind(
         )]));
     }
     let status = device.upload(&[0xff; 8])?;
-    let block = device.upload(&laid_out.bytes(status.address(), &addresses))?;
+    let block = device.upload(&laid_out.bytes(status.address(), 0, &addresses))?;
     Ok(Bound {
         block,
         checked: Some((function.clone(), status)),

@@ -13,4 +13,5 @@ pub use crate::native::{Code, simplify};
 pub use crate::noise::{Noise, NoiseKind, PRIMES, permuted};
 pub use crate::object::Question;
 pub use crate::plan::{OwnArray, Parameter, Program};
+pub use crate::text::{Conversion, Piece};
 pub use crate::tile::{Solve, Tile, TileArray, TileCall, TileKind};

@@ -1,11 +1,13 @@
 //! What threads print: `print` of values, and `printf` with C's conversions.
 
 use super::lanes::Cell;
+use super::launch::Interpreter;
 use warpsmith_ir::types::Scalar;
 
 /// A part of what is printed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub enum Piece {
+    /// The same for every thread.
     Text(String),
     /// A scalar, as its conversion says.
     Value(Cell, Scalar, Conversion),
@@ -13,7 +15,7 @@ pub(super) enum Piece {
 
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Conversion {
+pub struct Conversion {
     letter: char,
     width: usize,
     precision: Option<usize>,
@@ -63,6 +65,29 @@ impl Conversion {
         } else {
             " ".repeat(missing) + &text
         }
+    }
+}
+
+impl Interpreter<'_> {
+    /// Whether threads may print.
+    pub fn prints(&self) -> bool {
+        !self.plan.program.printed.is_empty()
+    }
+
+    /// What a thread prints at an entry of [`Program::printed`], from the bits of its values in order.
+    ///
+    /// [`Program::printed`]: super::scalar_form::Program::printed
+    pub fn print_text(&self, entry: usize, bits: &[u64]) -> String {
+        let mut bits = bits.iter();
+        let pieces = self.plan.program.printed.get(entry).into_iter().flatten();
+        pieces
+            .map(|piece| match piece {
+                Piece::Text(text) => text.clone(),
+                Piece::Value(_, ty, conversion) => {
+                    conversion.write(*ty, bits.next().copied().unwrap_or(0))
+                }
+            })
+            .collect()
     }
 }
 

@@ -17,7 +17,7 @@ use warpsmith_compiler::{
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, VulkanDevice, VulkanKernel};
 use warpsmith_execution::{
-    Build, ForeignArgument, ForeignLaunch, GpuKernel, VulkanError, VulkanProgram,
+    Build, ForeignArgument, ForeignLaunch, GpuKernel, VulkanError, VulkanProgram, VulkanRun,
 };
 use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Objects, Plan};
 
@@ -327,6 +327,9 @@ impl From<DeviceArgument> for ForeignArgument {
 /// Lines that a kernel printed, and what was found.
 type Ran = (Vec<String>, Option<String>);
 
+/// As [`Ran`], with how many lines were lost in between.
+type RanOnVulkan = (Vec<String>, u32, Option<String>);
+
 /// Where a kernel was loaded, by the GPU's index, and how it was compiled.
 type Loaded = (usize, Build);
 
@@ -463,8 +466,9 @@ impl Program {
     }
 
     /// Runs on the Vulkan device of this index, or the adjoint where `adjoint` is set, on copies of arrays:
-    /// what changed is written back to where they lie. What was found, as JSON, where anything was. The
-    /// caller keeps the arrays, as large as it says, until this returns.
+    /// what changed is written back to where they lie. What it printed, how many lines more than the
+    /// device's buffer takes, and what was found, as JSON, where anything was. The caller keeps the arrays,
+    /// as large as it says, until this returns.
     fn execute_on_vulkan(
         &self,
         py: Python<'_>,
@@ -472,22 +476,26 @@ impl Program {
         dim: Vec<usize>,
         arguments: Vec<Option<HostArgument>>,
         adjoint: bool,
-    ) -> PyResult<Option<String>> {
+    ) -> PyResult<RanOnVulkan> {
         let given = Given(arguments.into_iter().map(argument_or_none).collect());
-        let findings = py.detach(|| {
+        let refused = |findings| VulkanRun {
+            findings,
+            ..VulkanRun::default()
+        };
+        let VulkanRun { findings, printed } = py.detach(|| {
             let given = &given;
             let plan = match self.plan(adjoint) {
                 Ok(plan) => plan,
-                Err(findings) => return Ok(findings),
+                Err(findings) => return Ok(refused(findings)),
             };
             let program = match self.vulkan_program(index, adjoint, plan) {
-                Err(VulkanError::Refused(findings)) => return Ok(findings),
+                Err(VulkanError::Refused(findings)) => return Ok(refused(findings)),
                 program => program.map_err(failed)?,
             };
             // SAFETY: addresses and sizes are those of arrays that the caller keeps.
             let mut copies: Vec<Argument> =
                 given.0.iter().map(|one| unsafe { copied(one) }).collect();
-            let findings = program
+            let ran = program
                 .run(&dim, &mut copies, LONGEST_RUN)
                 .map_err(failed)?;
             for (argument, copy) in given.0.iter().zip(&copies) {
@@ -495,12 +503,13 @@ impl Program {
                 // threads to leave the arrays alone, and the caller on arrays that can be written.
                 unsafe { write_back(argument, copy) };
             }
-            Ok::<_, PyErr>(findings)
+            Ok::<_, PyErr>(ran)
         })?;
-        match findings.is_empty() {
-            true => Ok(None),
-            false => Ok(Some(refusal(findings, &self.source)?)),
-        }
+        let found = match findings.is_empty() {
+            true => None,
+            false => Some(refusal(findings, &self.source)?),
+        };
+        Ok((printed.lines, printed.lost, found))
     }
 
     /// What the function that the kernel calls first gives back, as JSON; nothing where there is none.
@@ -608,7 +617,7 @@ impl Program {
             return Ok(VulkanProgram::of(device, module, interpreter, kernel));
         }
         let device = VulkanDevice::open_once(index)?;
-        let program = VulkanProgram::build(&device, &self.module, interpreter, false)?;
+        let program = VulkanProgram::build(&device, &self.module, interpreter)?;
         kept.insert((index, adjoint), (device, program.kernel()));
         Ok(program)
     }

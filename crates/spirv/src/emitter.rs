@@ -11,7 +11,7 @@ use super::cells::Cells;
 use super::control::Open;
 use super::opcode::{Op, built_in, storage};
 use super::writer::{Id, Kind, WORKGROUP, Writer};
-use super::{CUT, SpirvTarget};
+use super::{CUT, Prints, SpirvTarget};
 use warpsmith_interpreter::scalar_form::Instruction;
 use warpsmith_interpreter::scalar_form::Layout;
 use warpsmith_interpreter::scalar_form::Program;
@@ -20,7 +20,7 @@ use warpsmith_ir::Module;
 use warpsmith_ir::types::{Scalar, TypeId};
 
 /// Words at the beginning of the launch block, before the values of the parameters.
-pub(super) const HEADER_WORDS: usize = 11;
+pub(super) const HEADER_WORDS: usize = 12;
 /// The first of two words that are always zero: what loads from nowhere give, vectors too.
 pub(super) const ZERO_WORD: usize = 0;
 /// Which word holds the address of the two words in which faults are noted.
@@ -32,6 +32,8 @@ pub(super) const DIM_WORD: usize = 4;
 pub(super) const ONE_WORDS: [usize; 2] = [8, 9];
 /// Which word holds the number of the first buffer that is not an argument's but the threads' own.
 pub(super) const FIRST_OWN_WORD: usize = 10;
+/// Which word holds the address of the buffer in which threads print.
+pub(super) const PRINT_WORD: usize = 11;
 
 /// What Vulkan kernels do not support.
 pub(super) struct Refusal {
@@ -410,8 +412,14 @@ impl<'p> Emitter<'p> {
         let what = match instruction {
             Instruction::Tile { entry } => return self.tile(*entry),
             Instruction::Dense { entry } => return self.dense(*entry),
-            Instruction::Print { .. } if self.target.silent => return Ok(()),
-            Instruction::Print { .. } => "printing",
+            Instruction::Print { entry } => match self.target.prints {
+                Prints::Kept => {
+                    self.print(*entry);
+                    return Ok(());
+                }
+                Prints::Silent => return Ok(()),
+                Prints::Refused => "printing",
+            },
             Instruction::Ask { .. } => "hash grids, trees of boxes, meshes and volumes",
             _ => "this operation",
         };

@@ -1,12 +1,12 @@
 //! What a launch gives a kernel: one block of 64-bit words, and the arrays of its arguments.
 //!
 //! The block: two zeros, the address of two status words, the number of threads, the grid, two ones, the number
-//! of arrays, the value of each scalar parameter and the description of each array, then two addresses for
-//! each buffer.
+//! of arrays, the address of the print buffer, the value of each scalar parameter and the description of each
+//! array, then two addresses for each buffer.
 
 use super::CUT;
 use super::emitter::{
-    DIM_WORD, FIRST_OWN_WORD, HEADER_WORDS, ONE_WORDS, STATUS_WORD, THREADS_WORD, slots,
+    DIM_WORD, FIRST_OWN_WORD, HEADER_WORDS, ONE_WORDS, PRINT_WORD, STATUS_WORD, THREADS_WORD, slots,
 };
 use std::collections::HashMap;
 use warpsmith_core::Finding;
@@ -112,12 +112,14 @@ impl LaunchBlock {
         &self.own
     }
 
-    /// The bytes of the block. `status` is the address of two words that hold [`u32::MAX`]; `buffers` are
+    /// The bytes of the block. `status` is the address of two words that hold [`u32::MAX`], `print` that of
+    /// a [`PrintBuffer`](crate::PrintBuffer), or 0 where the kernel was not written to print; `buffers` are
     /// the arguments' arrays in the order of [`LaunchBlock::arrays`], then those of
     /// [`LaunchBlock::own_buffers`].
-    pub fn bytes(&self, status: u64, buffers: &[BufferAddresses]) -> Vec<u8> {
+    pub fn bytes(&self, status: u64, print: u64, buffers: &[BufferAddresses]) -> Vec<u8> {
         let mut words = self.words.clone();
         words[STATUS_WORD] = status;
+        words[PRINT_WORD] = print;
         // One at least: a thread without an array looks there too.
         let none = [BufferAddresses::default()];
         let buffers = if buffers.is_empty() { &none } else { buffers };

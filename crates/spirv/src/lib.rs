@@ -25,6 +25,7 @@ mod noise;
 mod opcode;
 mod own_array;
 mod poisson;
+mod print;
 mod reinterpret;
 mod scalar;
 mod search;
@@ -34,6 +35,7 @@ mod whole_number;
 mod writer;
 
 pub use launch_block::{BufferAddresses, LaunchBlock};
+pub use print::{PrintBuffer, Printed};
 
 use emitter::{Emitter, Refusal};
 use opcode::{capability, execution_mode};
@@ -59,6 +61,18 @@ pub struct FloatControl {
     pub special: bool,
 }
 
+/// What becomes of `print` and `printf`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prints {
+    /// A kernel that prints is refused.
+    #[default]
+    Refused,
+    /// They are left out.
+    Silent,
+    /// Threads print into a [`PrintBuffer`], whose address the launch block then holds.
+    Kept,
+}
+
 /// What the emission is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpirvTarget {
@@ -67,8 +81,8 @@ pub struct SpirvTarget {
     /// Whether the driver leaves loops after some number of iterations, as Mesa's software driver does
     /// after 65,535: the kernel then checks that each loop was left by itself.
     pub cuts_loops: bool,
-    /// Whether `print` and `printf` are left out; they are refused otherwise.
-    pub silent: bool,
+    /// What becomes of `print` and `printf`.
+    pub prints: Prints,
     /// Whether memory is read and written one word at a time, where vectors would do.
     pub single_words: bool,
     /// Whether 64-bit floats are missing. Quotients, roots and functions of 32-bit ones are then the

@@ -13,24 +13,26 @@ mod wide_functions;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Arguments;
-use warpsmith_device::VulkanDevice;
+use warpsmith_device::{VulkanDevice, vulkan_validation_is_installed};
 
 fn main() {
     // Read when the first instance is made, so that the validation layer hears every trial.
+    let wanted = u8::from(vulkan_validation_is_installed()).to_string();
     // SAFETY: no other thread runs yet.
-    unsafe { std::env::set_var("WARPSMITH_VULKAN_VALIDATION", vulkan::validation_wanted()) };
+    unsafe { std::env::set_var("WARPSMITH_VULKAN_VALIDATION", wanted) };
     let device = VulkanDevice::open(0);
     if let Err(error) = &device {
         eprintln!("no Vulkan device: {error}");
     }
     let missing = device.is_err();
     drop(device);
-    let trials = (spirv::trials().into_iter())
+    let no_validator = spirv::validator_is_missing();
+    let trials = (spirv::trials(no_validator).into_iter())
         .chain(metal::trials())
         .chain(flat_objects::trials())
         .chain(vulkan::trials(missing))
         .chain(wide_functions::trials(missing))
-        .chain(suite::trials(missing));
+        .chain(suite::trials(missing, no_validator));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 

@@ -188,7 +188,7 @@ fn differs(
         input.extend(array.gradient.as_deref().unwrap_or_default());
     }
     let addresses = vec![BufferAddresses::default(); arrays.len()];
-    let block = launch.bytes(0, &addresses);
+    let block = launch.bytes(0, 0, &addresses);
     input.extend((block.len() as u64 / 8).to_le_bytes());
     input.extend(block);
     let output = answered(program, &input)?;

@@ -1,16 +1,21 @@
-//! The kernels of the conformance suite on the Vulkan device that is here: how many run there and agree
-//! with the interpreter. Needs the suite (`cargo xtask conformance`); tries a sample, or all of it with
-//! `WARPSMITH_SUITE_STRIDE=1`.
+//! The kernels of the conformance suite: whether each that is accepted is valid SPIR-V, and how many run on
+//! the Vulkan device that is here and agree with the interpreter. Needs the suite (`cargo xtask
+//! conformance`); tries a sample, or all of it with `WARPSMITH_SUITE_STRIDE=1`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Failed, Trial};
+use rayon::prelude::*;
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{VulkanParity, verify_on_vulkan};
+use warpsmith_interpreter::Interpreter;
+use warpsmith_spirv::Spirv;
+
+use crate::spirv::{every, validate};
 
 const SAMPLE_STRIDE: usize = 25;
 
@@ -24,42 +29,115 @@ fn file() -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-pub(crate) fn trials(device_is_missing: bool) -> Vec<Trial> {
+pub(crate) fn trials(device_is_missing: bool, validator_is_missing: bool) -> Vec<Trial> {
     let full = std::env::var_os("WARPSMITH_FULL").is_some_and(|value| value == "1");
-    let missing = device_is_missing || !full || file().is_none();
-    let trial = Trial::test("kernels of the suite agree", agree);
-    vec![trial.with_ignored_flag(missing)]
+    let missing = !full || file().is_none();
+    vec![
+        Trial::test("kernels of the suite agree", agree)
+            .with_ignored_flag(missing || device_is_missing),
+        Trial::test("kernels of the suite are valid SPIR-V", all_are_valid)
+            .with_ignored_flag(missing || validator_is_missing),
+    ]
 }
 
-fn has_adjoint(module: &Module) -> bool {
-    match &module.kernel.kind {
-        FunctionKind::Kernel { options, .. } => options.backward,
-        FunctionKind::Device { .. } => false,
+/// What is read of a line of the suite.
+#[derive(serde::Deserialize)]
+struct Row {
+    id: String,
+    kernel: String,
+    source: String,
+}
+
+/// A kernel of the suite that compiles.
+struct Kernel {
+    /// Where it is from, and its name.
+    name: String,
+    module: Module,
+}
+
+impl Kernel {
+    fn of(row: &Row) -> Option<Self> {
+        let named = Options {
+            kernel: Some(row.kernel.clone()),
+            ..Options::default()
+        };
+        let module = compile(&row.source, &Options::default());
+        let module = module.or_else(|_| compile(&row.source, &named));
+        module.ok().map(|module| Self {
+            name: format!("{} ({})", row.id, row.kernel),
+            module,
+        })
+    }
+
+    fn has_adjoint(&self) -> bool {
+        match &self.module.kernel.kind {
+            FunctionKind::Kernel { options, .. } => options.backward,
+            FunctionKind::Device { .. } => false,
+        }
     }
 }
 
-fn agree() -> Result<(), Failed> {
-    let device = VulkanDevice::open(0)?;
+/// What `judge` says of each kernel that compiles.
+fn each_kernel<T: Send>(
+    judge: impl Fn(&Kernel) -> Result<T, Failed> + Sync,
+) -> Result<Vec<T>, Failed> {
     let stride = std::env::var("WARPSMITH_SUITE_STRIDE").ok();
     let stride = stride.and_then(|text| text.parse().ok());
     let suite = std::fs::File::open(file().ok_or("the suite is missing")?)?;
     let lines = BufReader::new(flate2::read::GzDecoder::new(suite)).lines();
+    let rows: Vec<Row> = lines
+        .step_by(stride.unwrap_or(SAMPLE_STRIDE))
+        .map(|line| -> Result<Row, Failed> { Ok(serde_json::from_str(&line?)?) })
+        .collect::<Result<_, Failed>>()?;
+    (rows.par_iter())
+        .filter_map(|row| Kernel::of(row).map(|kernel| judge(&kernel)))
+        .collect()
+}
+
+fn all_are_valid() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let validated = each_kernel(|kernel| {
+        let thread = rayon::current_thread_index().unwrap_or_default();
+        let file = folder.path().join(format!("{thread}.spv"));
+        let directions = [
+            Interpreter::forward(&kernel.module),
+            Interpreter::adjoint(&kernel.module),
+        ];
+        let mut count = 0;
+        for interpreter in directions.into_iter().flatten() {
+            let Ok(spirv) = Spirv::of(&interpreter, every()) else {
+                continue;
+            };
+            count += 1;
+            if let Err(failed) = validate(&file, &spirv) {
+                let words = failed.message().unwrap_or_default();
+                return Ok(Err(format!("{}: {words}", kernel.name)));
+            }
+        }
+        Ok(Ok(count))
+    })?;
+    let wrong: Vec<&String> = validated.iter().filter_map(|r| r.as_ref().err()).collect();
+    if let [first, ..] = wrong[..] {
+        return Err(format!("{} kernels are not valid, first {first}", wrong.len()).into());
+    }
+    let modules: usize = validated.iter().flatten().sum();
+    eprintln!("{modules} modules of {} kernels are valid", validated.len());
+    assert!(modules > validated.len(), "most kernels are written");
+    Ok(())
+}
+
+fn agree() -> Result<(), Failed> {
+    let device = VulkanDevice::open(0)?;
+    let judged = each_kernel(|kernel| {
+        let parity = verify_on_vulkan(&device, &kernel.module, 8, 7);
+        Ok((kernel.name.clone(), kernel.has_adjoint(), parity))
+    })?;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut compiled, mut forward, mut adjoints, mut backward) = (0, 0, 0, 0);
+    let (mut forward, mut adjoints, mut backward) = (0, 0, 0);
     let mut wrong = String::new();
-    for line in lines.step_by(stride.unwrap_or(SAMPLE_STRIDE)) {
-        let row: serde_json::Value = serde_json::from_str(&line?)?;
-        let text = |key: &str| row[key].as_str().unwrap_or_default();
-        let named = Options {
-            kernel: Some(text("kernel").to_owned()),
-            ..Options::default()
-        };
-        let module = compile(text("source"), &Options::default())
-            .or_else(|_| compile(text("source"), &named));
-        let Ok(module) = module else { continue };
-        compiled += 1;
-        adjoints += usize::from(has_adjoint(&module));
-        let word = match verify_on_vulkan(&device, &module, 8, 7) {
+    for (name, has_adjoint, parity) in &judged {
+        adjoints += usize::from(*has_adjoint);
+        let word = match parity {
             VulkanParity::Agrees {
                 forward: how,
                 backward: back,
@@ -79,7 +157,7 @@ fn agree() -> Result<(), Failed> {
                 format!("not executable: {kind}")
             }
             other => {
-                wrong.push_str(&format!("{} ({}): {other:?}\n", text("id"), text("kernel")));
+                wrong.push_str(&format!("{name}: {other:?}\n"));
                 "WRONG".to_owned()
             }
         };
@@ -90,9 +168,10 @@ fn agree() -> Result<(), Failed> {
     }
     let share = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
     eprintln!(
-        "{compiled} compile; {forward} run and agree forward ({:.1} %); of {adjoints} with an adjoint, \
+        "{} compile; {forward} run and agree forward ({:.1} %); of {adjoints} with an adjoint, \
          {backward} run and agree backward ({:.1} %)",
-        share(forward, compiled),
+        judged.len(),
+        share(forward, judged.len()),
         share(backward, adjoints),
     );
     if wrong.is_empty() {

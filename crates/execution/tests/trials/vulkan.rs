@@ -14,26 +14,6 @@ use crate::kernel_files;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// `1` where the validation layer is installed.
-pub(crate) fn validation_wanted() -> &'static str {
-    let listed = |folder: &str| {
-        std::fs::read_dir(folder).is_ok_and(|entries| {
-            let mut names = entries.flatten().map(|entry| entry.file_name());
-            names.any(|name| name.to_string_lossy().contains("khronos_validation"))
-        })
-    };
-    let folders = [
-        "/usr/share/vulkan/explicit_layer.d",
-        "/etc/vulkan/explicit_layer.d",
-    ];
-    let named = std::env::var("VK_LAYER_PATH").unwrap_or_default();
-    if folders.into_iter().chain(named.split(':')).any(listed) {
-        "1"
-    } else {
-        "0"
-    }
-}
-
 pub(crate) fn trials(missing: bool) -> Vec<Trial> {
     let trial = |name: &str, run: fn(&VulkanDevice) -> Result<(), Failed>| {
         Trial::test(name, move || {
@@ -50,6 +30,11 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("kernels agree with the interpreter", kernels_agree),
         trial("an index out of range is a finding", outside),
         trial("a loop without end is a finding", endless),
+        trial("what threads print comes out in thread order", printing),
+        trial(
+            "what the print buffer does not take is counted",
+            too_much_printing,
+        ),
         trial("functions are right to their last places", functions),
         trial("bits survive every operation", bits),
         trial("small numbers survive every width", small_numbers),
@@ -195,7 +180,7 @@ fn wide_remainders(device: &VulkanDevice) -> Result<(), Failed> {
         })
     };
     let mut arguments = [array(&a), array(&b), array(&vec![0.0; a.len()])];
-    let findings = program(device, &module)?.run(&[a.len()], &mut arguments, LIMIT)?;
+    let findings = run(device, &module, &[a.len()], &mut arguments)?;
     assert!(findings.is_empty(), "{findings:?}");
     let Argument::Array(y) = &arguments[2] else {
         unreachable!()
@@ -256,7 +241,7 @@ fn fused(device: &VulkanDevice) -> Result<(), Failed> {
     let c: Vec<f32> = triples.iter().map(|(_, _, c)| *c).collect();
     let array = |values: &[f32]| Argument::Array(ArrayArgument::from_f32(values));
     let mut arguments = [array(&a), array(&b), array(&c), array(&vec![0.0; a.len()])];
-    let findings = program(device, &module)?.run(&[a.len()], &mut arguments, LIMIT)?;
+    let findings = run(device, &module, &[a.len()], &mut arguments)?;
     assert!(findings.is_empty(), "{findings:?}");
     let Argument::Array(y) = &arguments[3] else {
         unreachable!()
@@ -401,7 +386,19 @@ fn program<'m>(
     module: &'m warpsmith_compiler::ir::Module,
 ) -> Result<VulkanProgram<'m>, Failed> {
     let interpreter = Interpreter::forward(module).map_err(|findings| findings[0].to_string())?;
-    Ok(VulkanProgram::build(device, module, interpreter, false)?)
+    Ok(VulkanProgram::build(device, module, interpreter)?)
+}
+
+/// What a launch finds.
+fn run(
+    device: &VulkanDevice,
+    module: &warpsmith_compiler::ir::Module,
+    dim: &[usize],
+    arguments: &mut [Argument],
+) -> Result<Vec<warpsmith_core::Finding>, Failed> {
+    Ok(program(device, module)?
+        .run(dim, arguments, LIMIT)?
+        .findings)
 }
 
 pub(crate) fn compiled(body: &str) -> Result<warpsmith_compiler::ir::Module, Failed> {
@@ -413,12 +410,11 @@ fn outside(device: &VulkanDevice) -> Result<(), Failed> {
     let module = compiled(
         "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = x[i * 2] + 1.0\n",
     )?;
-    let program = program(device, &module)?;
     let mut arguments = [
         Argument::Array(ArrayArgument::from_f32(&[1.0, 2.0, 3.0, 4.0])),
         Argument::Array(ArrayArgument::from_f32(&[0.0; 4])),
     ];
-    let findings = program.run(&[4], &mut arguments, LIMIT)?;
+    let findings = run(device, &module, &[4], &mut arguments)?;
     let codes: Vec<&str> = findings.iter().map(|finding| &*finding.code).collect();
     assert_eq!(codes, ["K101"], "{findings:?}");
     let Argument::Array(y) = &arguments[1] else {
@@ -433,15 +429,71 @@ fn endless(device: &VulkanDevice) -> Result<(), Failed> {
     let module = compiled(
         "def k(x: wp.array(dtype=int)):\n    n = int(0)\n    while n < 10:\n        n = n * 1\n    x[0] = n\n",
     )?;
-    let program = program(device, &module)?;
     let mut arguments = [Argument::Array(ArrayArgument {
         shape: vec![1],
         data: vec![0; 4],
         gradient: None,
     })];
-    let findings = program.run(&[1], &mut arguments, LIMIT)?;
+    let findings = run(device, &module, &[1], &mut arguments)?;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(&*findings[0].code, "K107");
+    Ok(())
+}
+
+/// Values of every width, in a branch and in a loop, as the interpreter prints them; threads that fail print
+/// no more.
+fn printing(device: &VulkanDevice) -> Result<(), Failed> {
+    let module = compiled(
+        "def k(x: wp.array(dtype=float), y: wp.array(dtype=wp.float64), n: wp.int64):
+    i = wp.tid()
+    wp.printf(\"%d of %lld: %.3f and %e\", i, n, x[i], y[i])
+    if i % 3 == 1:
+        print(wp.vec2(x[i], x[i] * 2.0))
+        print(i > 3)
+    for j in range(i % 4):
+        print(wp.float16(x[i]) * wp.float16(float(j)))
+    print(x[i * 2])
+    print(wp.uint64(wp.int64(-1)))
+",
+    )?;
+    let (threads, inside) = (700, 350);
+    let x: Vec<f32> = (0..threads).map(|i| 0.37 * i as f32 - 100.0).collect();
+    let y: Vec<u8> = (x.iter())
+        .flat_map(|x| (1.0 / f64::from(*x)).to_le_bytes())
+        .collect();
+    let given = [
+        Argument::Array(ArrayArgument::from_f32(&x)),
+        Argument::Array(ArrayArgument {
+            shape: vec![threads],
+            data: y,
+            gradient: None,
+        }),
+        Argument::Value(vec![warpsmith_compiler::ir::Number::Int(1 << 40)]),
+    ];
+    let interpreter = Interpreter::forward(&module).map_err(|_| "it is planned")?;
+    let expected = interpreter.run(&[threads], &mut given.clone())?;
+    let ran = program(device, &module)?.run(&[threads], &mut given.clone(), LIMIT)?;
+    let lines = ran.printed.lines.iter().zip(&expected.printed);
+    for (n, (actual, expected)) in lines.enumerate() {
+        assert_eq!(actual, expected, "line {n}");
+    }
+    assert_eq!(ran.printed.lines.len(), expected.printed.len());
+    assert_eq!(ran.printed.lost, 0);
+    assert_eq!(ran.findings.len(), 1, "threads from {inside} on fail");
+    assert!(ran.printed.lines[0].starts_with("0 of 1099511627776: -100.000 and -1.0"));
+    Ok(())
+}
+
+fn too_much_printing(device: &VulkanDevice) -> Result<(), Failed> {
+    let module = compiled("def k():\n    for j in range(100):\n        print(wp.tid())\n")?;
+    let threads = 2_000;
+    let ran = program(device, &module)?.run(&[threads], &mut [], LIMIT)?;
+    assert!(ran.findings.is_empty(), "{:?}", ran.findings);
+    // A line takes an entry, the thread and a number of one word each; the buffer has three words in front.
+    let room = (warpsmith_spirv::PrintBuffer::BYTES - 12) / 12;
+    assert_eq!(ran.printed.lines.len(), room);
+    assert_eq!(ran.printed.lost as usize, 100 * threads - room);
+    assert!((ran.printed.lines).is_sorted_by_key(|line| line.parse::<usize>().ok()));
     Ok(())
 }
 
@@ -471,7 +523,7 @@ fn run_both(
     let mut expected = given.clone();
     let interpreter = Interpreter::forward(&module).map_err(|findings| findings[0].to_string())?;
     interpreter.run(&[count], &mut expected)?;
-    let findings = program(device, &module)?.run(&[count], &mut given, LIMIT)?;
+    let findings = run(device, &module, &[count], &mut given)?;
     assert!(findings.is_empty(), "{findings:?}");
     let last = |arguments: &[Argument]| match arguments.last() {
         Some(Argument::Array(array)) => array.to_f32(),

@@ -73,7 +73,7 @@ fn measure(device: &VulkanDevice) -> Result<(), Failed> {
             "def k(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):\n    i = wp.tid()\n    y[i] = wp.{name}(x[i])\n"
         ))?;
         let interpreter = Interpreter::forward(&module).map_err(|_| "it is planned")?;
-        let program = VulkanProgram::build(device, &module, interpreter, true)?;
+        let program = VulkanProgram::build(device, &module, interpreter)?;
         let mut arguments = [array(&inputs), array(&vec![0.0; SAMPLES])];
         program.run(&[SAMPLES], &mut arguments, LIMIT)?;
         let Argument::Array(results) = &arguments[1] else {

@@ -67,7 +67,7 @@ pub struct Program {
     /// What expectations say when they fail.
     pub(crate) messages: Vec<String>,
     /// What is printed.
-    pub(crate) printed: Vec<Vec<Piece>>,
+    pub printed: Vec<Vec<Piece>>,
     /// Types whose bytes are read as others.
     pub reinterpreted: Vec<(Layout, Layout)>,
     /// Calls on matrices in arrays.

@@ -37,6 +37,7 @@ use warpsmith_console::placement::Decision;
 ///
 /// `--device vulkan` runs on a GPU of any maker, or on the CPU where Mesa's software driver is
 /// installed; kernels check their indices there. + − × ÷ √ and whole numbers give the interpreter's bits.
+/// Threads print up to 1 MiB there.
 ///
 /// `--device auto` takes the faster one, which is the CPU alone; `--explain` shows the
 /// predictions. Runs are remembered for the next prediction.
@@ -99,6 +100,8 @@ struct Ran {
     device: String,
     decision: Decision,
     outcome: warpsmith_interpreter::Outcome,
+    /// What the kernel printed beyond what the device's buffer takes.
+    lost_lines: u32,
 }
 
 /// What the run did.
@@ -115,6 +118,9 @@ struct Body {
     /// Whether both ran, and gave the same bits.
     checked: bool,
     printed: Vec<String>,
+    /// How many more lines there were than the device's buffer takes.
+    #[serde(skip_serializing_if = "is_zero")]
+    lost_lines: u32,
     /// Why this device.
     decision: Decision,
     arrays: Vec<ArrayView>,
@@ -181,19 +187,21 @@ impl Exec {
         let direction = if self.adjoint { "backward" } else { "forward" };
         if let DeviceChoice::Vulkan(index) = global.device {
             let device = VulkanDevice::open(index)?;
-            let program = match VulkanProgram::build(&device, &module, interpreter, false) {
+            let program = match VulkanProgram::build(&device, &module, interpreter) {
                 Err(VulkanError::Refused(findings)) => {
                     return self.refuse(global, &source, findings);
                 }
                 built => built?,
             };
             // Kernels on Vulkan check every index themselves: the interpreter is not needed first.
-            let findings = program.run(&self.dim, &mut arguments, limit.unwrap_or(LONGEST_RUN))?;
+            let did = program.run(&self.dim, &mut arguments, limit.unwrap_or(LONGEST_RUN))?;
             let ran = Ran {
                 device: format!("{}: {}", global.device, device.facts().name),
                 decision: Decision::requested(global.device),
+                lost_lines: did.printed.lost,
                 outcome: warpsmith_interpreter::Outcome {
-                    findings,
+                    findings: did.findings,
+                    printed: did.printed.lines,
                     parallel: true,
                     ..warpsmith_interpreter::Outcome::default()
                 },
@@ -230,6 +238,7 @@ impl Exec {
             device,
             decision,
             outcome,
+            lost_lines: 0,
         };
         self.report(global, &source, &module, &parameters, &arguments, ran)
     }
@@ -248,6 +257,7 @@ impl Exec {
             device,
             decision,
             outcome,
+            lost_lines,
         } = ran;
         for (outputs, gradient) in [(&self.outputs, false), (&self.gradient_outputs, true)] {
             for (name, file) in outputs {
@@ -263,6 +273,7 @@ impl Exec {
             native: outcome.native,
             checked: self.check && outcome.native,
             printed: outcome.printed,
+            lost_lines,
             decision,
             arrays: parameters
                 .iter()
@@ -281,6 +292,12 @@ impl Exec {
             }
             if self.explain {
                 output::note(global, report.body.decision.explain().trim_end());
+            }
+            if lost_lines > 0 {
+                let lost = format!(
+                    "{lost_lines} more lines were printed than the device's buffer of 1 MiB takes"
+                );
+                output::note(global, &lost);
             }
             output::print(global, &report, human)?;
         }
@@ -338,6 +355,10 @@ impl Exec {
         }
         Ok(Outcome::NotFine)
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn human(body: &Body) -> String {
