@@ -6,7 +6,9 @@
 mod flat_objects;
 mod metal;
 mod spirv;
+mod stated_places;
 mod suite;
+mod twofold;
 mod vulkan;
 mod wide_functions;
 
@@ -32,6 +34,7 @@ fn main() {
         .chain(flat_objects::trials())
         .chain(vulkan::trials(missing))
         .chain(wide_functions::trials(missing))
+        .chain(stated_places::trials(missing))
         .chain(suite::trials(missing, no_validator));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
