@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_device::{Device, DeviceChoice, vulkan_messages, vulkan_validation_is_installed};
 use warpsmith_lattice::Shape;
 use warpsmith_lattice::rd::{CpuForm, CpuRun, Field, Rule, VulkanForm, VulkanRun};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
@@ -40,6 +40,10 @@ const MARCHES: [([usize; 3], usize); 3] =
 
 fn main() {
     let arguments = Arguments::from_args();
+    // Read when the first instance is made, so that the validation layer hears every trial.
+    let wanted = u8::from(vulkan_validation_is_installed()).to_string();
+    // SAFETY: no other thread runs yet.
+    unsafe { std::env::set_var("WARPSMITH_VULKAN_VALIDATION", wanted) };
     let device = Device::open(DeviceChoice::Vulkan(0));
     if let Err(error) = &device {
         eprintln!("no Vulkan device: {error}");
@@ -49,17 +53,16 @@ fn main() {
         .map(|case| {
             let words: Vec<String> = case.1.iter().map(|(n, v)| format!("{n}={v}")).collect();
             let name = format!("{} {} on Vulkan is the CPU's", case.0, words.join(" "));
-            Trial::test(name, move || agrees(case))
+            heard(name, move || agrees(case))
         })
         .collect();
-    trials.push(Trial::test(
-        "a workload without a form is refused by name",
-        refused,
-    ));
-    trials.push(Trial::test("the device's timer gives samples", timed));
+    let named = "a workload without a form is refused by name";
+    trials.push(heard(named.to_owned(), refused));
+    let timer = "the device's timer gives samples";
+    trials.push(heard(timer.to_owned(), timed));
     for (extents, steps) in MARCHES {
         let name = format!("{steps} steps of {extents:?} in marches are the CPU's");
-        trials.push(Trial::test(name, move || marches(extents, steps)));
+        trials.push(heard(name, move || marches(extents, steps)));
     }
     let trials = trials.into_iter();
     let mut trials: Vec<Trial> = trials
@@ -72,6 +75,17 @@ fn main() {
     let valid = Trial::test("kernels that were written by hand are valid SPIR-V", valid);
     trials.push(valid.with_ignored_flag(no_validator));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A trial in which the validation layer has nothing to say.
+fn heard(name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        run()?;
+        match vulkan_messages().unwrap_or_default().first() {
+            Some(message) => Err(format!("the validation layer says {message}").into()),
+            None => Ok(()),
+        }
+    })
 }
 
 fn valid() -> Result<(), Failed> {
