@@ -177,6 +177,15 @@ const TABLE: &[(&str, &str)] = &[
     ("check --from nowhere", "there is no file `nowhere`"),
     ("audit nowhere", "there is no folder `nowhere`"),
     ("corpus stats nowhere", "there is no folder `nowhere`"),
+    // What has no effect where many kernels become lines.
+    (
+        "compile --batch file --emit hip -o out",
+        "`--emit hip` has no effect: compile one file at a time",
+    ),
+    (
+        "compile folder --adjoint --emit spirv",
+        "`--emit spirv` has no effect: compile one file at a time",
+    ),
     // What does not exist in the program.
     (
         "frobnicate",

@@ -63,6 +63,7 @@ pub(super) fn run(
     out: Option<&Path>,
     options: &PythonOptions,
 ) -> Result<Outcome> {
+    options.check_many("a folder")?;
     let mut files = Vec::new();
     python_files(folder, 0, &mut files)?;
     files.sort();

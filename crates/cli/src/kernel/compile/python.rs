@@ -167,6 +167,26 @@ impl PythonOptions {
         }
     }
 
+    /// Refuses what has no effect where many kernels become lines of CUDA and CPU text.
+    pub(super) fn check_many(&self, input: &str) -> Result<()> {
+        let emit = self.emit.to_possible_value();
+        let emit = emit.as_ref().map_or("", |value| value.get_name());
+        let ignored = [
+            (self.emit != Emit::Cuda, format!("--emit {emit}")),
+            (self.adjoint, "--adjoint".to_owned()),
+            (self.kernel.is_some(), "--kernel".to_owned()),
+            (self.self_contained, "--self-contained".to_owned()),
+            (self.hash == HashStyle::Keep, "--hash keep".to_owned()),
+        ];
+        match ignored.into_iter().find(|(given, _)| *given) {
+            Some((_, option)) => bail!(
+                "{input} becomes lines with CUDA and CPU text, where `{option}` has no effect: \
+                 compile one file at a time"
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Whether what is written was read by no compiler of its own.
     fn is_unverified(&self) -> bool {
         matches!(self.emit, Emit::Hip | Emit::Msl)
@@ -291,6 +311,7 @@ pub(crate) fn batch(
     let Some(out) = out else {
         bail!("a batch needs `--output FILE.jsonl`");
     };
+    options.check_many("a batch")?;
     let file = File::open(input).with_context(|| format!("cannot open `{}`", input.display()))?;
     let reader: Box<dyn Read> = if input.extension().is_some_and(|ending| ending == "gz") {
         Box::new(flate2::read::GzDecoder::new(file))
