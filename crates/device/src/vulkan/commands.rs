@@ -128,7 +128,7 @@ fn record_step(shared: &Shared, commands: vk::CommandBuffer, step: &VulkanStep<'
     // grid is within what every device takes.
     unsafe {
         device.cmd_bind_pipeline(commands, point, step.kernel.pipeline.handle);
-        device.cmd_push_constants(commands, shared.layout, stages, 0, &word);
+        device.cmd_push_constants(commands, shared.handles.layout, stages, 0, &word);
         device.cmd_dispatch(commands, x, y, 1);
     }
 }

@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
+use warpsmith_core::Bytes;
 
-use super::facts::{Found, VulkanFacts, VulkanKind, found};
+use super::facts::{Extensions, Found, VulkanFacts, VulkanKind, found};
+use super::handles::Handles;
 use super::loader::loader;
 use super::pipeline_cache;
+use super::pool::Pool;
 use crate::error::DeviceError;
 use crate::ledger::Ledger;
 
@@ -27,15 +30,16 @@ pub struct VulkanDevice {
 pub(super) struct Shared {
     pub(super) facts: VulkanFacts,
     pub(super) device: ash::Device,
+    physical: vk::PhysicalDevice,
+    extensions: Extensions,
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
-    pub(super) cache: vk::PipelineCache,
+    pub(super) handles: Handles,
     pub(super) cache_id: [u8; vk::UUID_SIZE],
-    pub(super) layout: vk::PipelineLayout,
     pub(super) ledger: Arc<Ledger>,
-    pub(super) commands: vk::CommandPool,
+    pub(super) pool: Mutex<Pool>,
+    /// Whether copies go through the staging buffer even where the host sees device memory.
+    pub(super) staged: bool,
     queue: Mutex<Queue>,
-    /// Raised at the end of what was submitted last.
-    finished: vk::Fence,
     given_up: AtomicBool,
 }
 
@@ -52,6 +56,17 @@ impl std::fmt::Debug for VulkanDevice {
 impl VulkanDevice {
     /// Opens the device of this index in [`super::vulkan_devices`].
     pub fn open(index: usize) -> Result<Self, DeviceError> {
+        Self::open_with(index, false)
+    }
+
+    /// As [`VulkanDevice::open`], with copies through a staging buffer, as GPUs with memory of their own need
+    /// it: what tests on a driver for the CPU want.
+    #[doc(hidden)]
+    pub fn open_staged(index: usize) -> Result<Self, DeviceError> {
+        Self::open_with(index, true)
+    }
+
+    fn open_with(index: usize, staged: bool) -> Result<Self, DeviceError> {
         let mut all = found()?;
         let count = all.len();
         if count == 0 {
@@ -70,7 +85,7 @@ impl VulkanDevice {
                 feature: feature.clone(),
             });
         }
-        Self::make(found)
+        Self::make(found, staged)
     }
 
     /// As [`VulkanDevice::open`]; while somebody uses the device, the same one again.
@@ -87,7 +102,7 @@ impl VulkanDevice {
         Ok(device)
     }
 
-    fn make(found: Found) -> Result<Self, DeviceError> {
+    fn make(found: Found, staged: bool) -> Result<Self, DeviceError> {
         let instance = &loader()?.instance;
         let facts = found.facts;
         let mut v11 =
@@ -103,53 +118,45 @@ impl VulkanDevice {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(found.family)
             .queue_priorities(&priorities)];
+        let mut names = Vec::new();
+        if found.extensions.portability_subset {
+            // Who offers it wants it enabled.
+            names.push(ash::khr::portability_subset::NAME.as_ptr());
+        }
         let wanted = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_features(&features)
+            .enabled_extension_names(&names)
             .push_next(&mut v11)
             .push_next(&mut v12);
         let opening = |result| DeviceError::vulkan("open the Vulkan device", result);
-        // SAFETY: the device was listed by this instance, offers each feature that is enabled, and has the
-        // queue family; the structures outlive the calls. What is made here lives in `Shared`, whose drop
-        // returns it.
+        let known = pipeline_cache::read(&found.cache_id);
+        // SAFETY: the device was listed by this instance, offers each feature and extension that is enabled,
+        // and has the queue family; the structures outlive the calls. What is made here lives in `Shared`,
+        // whose drop returns it.
         unsafe {
             let memory = instance.get_physical_device_memory_properties(found.physical);
             let device = instance
                 .create_device(found.physical, &wanted, None)
                 .map_err(opening)?;
+            let handles = Handles::new(&device, found.family, &known).map_err(|result| {
+                device.destroy_device(None);
+                opening(result)
+            })?;
             let queue = device.get_device_queue(found.family, 0);
-            let pool = vk::CommandPoolCreateInfo::default()
-                .queue_family_index(found.family)
-                .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
-            let commands = device.create_command_pool(&pool, None).map_err(opening)?;
-            let wanted = vk::FenceCreateInfo::default();
-            let finished = device.create_fence(&wanted, None).map_err(opening)?;
-            let ranges = [vk::PushConstantRange {
-                stage_flags: vk::ShaderStageFlags::COMPUTE,
-                offset: 0,
-                size: 8,
-            }];
-            let wanted = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
-            let layout = device
-                .create_pipeline_layout(&wanted, None)
-                .map_err(opening)?;
-            let known = pipeline_cache::read(&found.cache_id);
-            let wanted = vk::PipelineCacheCreateInfo::default().initial_data(&known);
-            let cache = device
-                .create_pipeline_cache(&wanted, None)
-                .map_err(opening)?;
             Ok(Self {
                 shared: Arc::new(Shared {
                     facts,
                     device,
+                    physical: found.physical,
+                    extensions: found.extensions,
                     memory,
-                    cache,
+                    handles,
                     cache_id: found.cache_id,
-                    layout,
                     ledger: Arc::new(Ledger::for_this_build()),
-                    commands,
+                    pool: Mutex::default(),
+                    staged,
                     queue: Mutex::new(Queue { queue }),
-                    finished,
                     given_up: AtomicBool::new(false),
                 }),
             })
@@ -165,6 +172,12 @@ impl VulkanDevice {
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.shared.ledger
     }
+
+    /// How many of the driver's allocations buffers share: slabs, and the staging buffer.
+    pub fn shared_allocations(&self) -> usize {
+        let pool = self.shared.pool.lock();
+        pool.unwrap_or_else(PoisonError::into_inner).allocations()
+    }
 }
 
 impl Shared {
@@ -175,6 +188,36 @@ impl Shared {
             });
         }
         Ok(())
+    }
+
+    /// The error of an allocation that a heap has no room for.
+    pub(super) fn out_of_memory(&self, asked: u64, heap: usize) -> DeviceError {
+        let total = self.memory.memory_heaps[heap].size;
+        let free = match self.extensions.memory_budget {
+            true => self.left_of_budget(heap),
+            // Others may hold more; what we hold is known.
+            false => total.saturating_sub(self.ledger.stats().live),
+        };
+        DeviceError::OutOfMemory {
+            asked: Bytes(asked),
+            free: Bytes(free),
+            total: Bytes(total),
+        }
+    }
+
+    /// What the driver says that this process can still take of a heap.
+    fn left_of_budget(&self, heap: usize) -> u64 {
+        let Ok(loader) = loader() else {
+            return 0;
+        };
+        let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+        let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+        // SAFETY: the device was listed by this instance and offers the extension whose structure is in the
+        // chain.
+        unsafe {
+            (loader.instance).get_physical_device_memory_properties2(self.physical, &mut memory);
+        }
+        budget.heap_budget[heap].saturating_sub(budget.heap_usage[heap])
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -197,7 +240,7 @@ impl Shared {
     pub(super) fn command_buffer(&self) -> Result<vk::CommandBuffer, DeviceError> {
         let _queue = self.queue();
         let wanted = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.commands)
+            .command_pool(self.handles.commands)
             .command_buffer_count(1);
         // SAFETY: the pool is this device's and is used under the queue's lock alone.
         let made = unsafe { self.device.allocate_command_buffers(&wanted) };
@@ -210,7 +253,10 @@ impl Shared {
         // After work that did not end nothing is freed.
         if self.check().is_ok() {
             // SAFETY: the buffer came from this pool, and whoever returns it has waited for its work.
-            unsafe { self.device.free_command_buffers(self.commands, &[commands]) };
+            unsafe {
+                self.device
+                    .free_command_buffers(self.handles.commands, &[commands])
+            };
         }
     }
 
@@ -265,7 +311,7 @@ impl Shared {
         let begun = Instant::now();
         while begun.elapsed() < LOOKS_FOR.min(limit) {
             // SAFETY: the fence is this device's.
-            match unsafe { self.device.get_fence_status(self.finished) } {
+            match unsafe { self.device.get_fence_status(self.handles.finished) } {
                 Ok(true) => return true,
                 Ok(false) => std::hint::spin_loop(),
                 // The wait that follows says what is wrong.
@@ -284,7 +330,7 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         self.check()?;
         let queue = self.queue();
-        let (lists, fences) = ([commands], [self.finished]);
+        let (lists, fences) = ([commands], [self.handles.finished]);
         let work = vk::SubmitInfo::default().command_buffers(&lists);
         let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the commands were recorded on this device; queue and fence are used under the queue's
@@ -293,7 +339,9 @@ impl Shared {
         let waited = unsafe {
             self.device
                 .reset_fences(&fences)
-                .and_then(|()| (self.device).queue_submit(queue.queue, &[work], self.finished))
+                .and_then(|()| {
+                    (self.device).queue_submit(queue.queue, &[work], self.handles.finished)
+                })
                 .map_err(|result| self.failed(attempted, result))?;
             if self.ends_soon(limit) {
                 return Ok(());
@@ -320,13 +368,12 @@ impl Drop for Shared {
         if self.check().is_err() {
             return;
         }
+        let mut pool = std::mem::take(self.pool.get_mut().unwrap_or_else(PoisonError::into_inner));
+        pool.free(self);
         // SAFETY: every submission was waited for, buffers and kernels hold the device and are gone, and
         // each handle was made by it.
         unsafe {
-            self.device.destroy_pipeline_cache(self.cache, None);
-            self.device.destroy_pipeline_layout(self.layout, None);
-            self.device.destroy_fence(self.finished, None);
-            self.device.destroy_command_pool(self.commands, None);
+            self.handles.destroy(&self.device);
             self.device.destroy_device(None);
         }
     }

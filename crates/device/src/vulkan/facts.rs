@@ -120,6 +120,35 @@ pub(super) struct Found {
     pub(super) family: u32,
     /// What names the device's compiled code.
     pub(super) cache_id: [u8; vk::UUID_SIZE],
+    pub(super) extensions: Extensions,
+}
+
+/// Extensions that are used where they are offered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extensions {
+    /// The driver says how much memory is left for this process.
+    pub(super) memory_budget: bool,
+    /// The device is another interface's, such as Metal's, and lacks parts of Vulkan.
+    pub(super) portability_subset: bool,
+    /// NVIDIA's, which counts multiprocessors.
+    multiprocessors: bool,
+}
+
+impl Extensions {
+    fn of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Self {
+        // SAFETY: `physical` was listed by this instance.
+        let offered = unsafe { instance.enumerate_device_extension_properties(physical) };
+        let offered = offered.unwrap_or_default();
+        let has = |name: &CStr| {
+            let mut names = offered.iter().map(|one| one.extension_name_as_c_str());
+            names.any(|offered| offered == Ok(name))
+        };
+        Self {
+            memory_budget: has(ash::ext::memory_budget::NAME),
+            portability_subset: has(ash::khr::portability_subset::NAME),
+            multiprocessors: has(ash::nv::shader_sm_builtins::NAME),
+        }
+    }
 }
 
 /// Every Vulkan device: discrete GPUs, then integrated ones, then software.
@@ -198,16 +227,21 @@ fn look(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Option<Found>
     if has_timer {
         facts.timestamp_period = properties.limits.timestamp_period;
     }
+    let extensions = Extensions::of(instance, physical);
     if api < vk::API_VERSION_1_2 {
         facts.lacks.push("Vulkan 1.2".to_owned());
     } else {
         ask(instance, physical, &mut facts);
+        if extensions.multiprocessors {
+            facts.multiprocessors = multiprocessors(instance, physical);
+        }
     }
     Some(Found {
         facts,
         physical,
         family: family as u32,
         cache_id: properties.pipeline_cache_uuid,
+        extensions,
     })
 }
 
@@ -253,7 +287,6 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     {
         facts.subgroup_shuffles = properties11.subgroup_size;
     }
-    facts.multiprocessors = multiprocessors(instance, physical);
     facts.cuts_loops = properties12.driver_id == vk::DriverId::MESA_LLVMPIPE;
     let p = &properties12;
     facts.floats = [
@@ -294,15 +327,8 @@ fn has_one_subgroup_size(instance: &ash::Instance, physical: vk::PhysicalDevice)
     sizes.min_subgroup_size == sizes.max_subgroup_size
 }
 
-/// How many multiprocessors a device has, where its driver has NVIDIA's extension that says so.
+/// How many multiprocessors a device has whose driver has NVIDIA's extension that says so.
 fn multiprocessors(instance: &ash::Instance, physical: vk::PhysicalDevice) -> u32 {
-    // SAFETY: `physical` was listed by this instance.
-    let offered = unsafe { instance.enumerate_device_extension_properties(physical) };
-    let offered = offered.unwrap_or_default();
-    let name = ash::nv::shader_sm_builtins::NAME;
-    if !(offered.iter()).any(|extension| extension.extension_name_as_c_str() == Ok(name)) {
-        return 0;
-    }
     let mut counts = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut counts);
     // SAFETY: the device offers the extension whose structure is in the chain.

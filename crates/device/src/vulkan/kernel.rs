@@ -45,16 +45,16 @@ impl VulkanDevice {
             .name(c"main");
         let wanted = [vk::ComputePipelineCreateInfo::default()
             .stage(stage)
-            .layout(shared.layout)];
+            .layout(shared.handles.layout)];
         // SAFETY: module and layout are this device's; the module is needed no longer than the call.
         let made = unsafe {
-            let made = device.create_compute_pipelines(shared.cache, &wanted, None);
+            let made = device.create_compute_pipelines(shared.handles.cache, &wanted, None);
             device.destroy_shader_module(module, None);
             made
         };
         let pipeline = made.map_err(|(_, result)| failed(result))?[0];
         // SAFETY: the cache is this device's.
-        if let Ok(data) = unsafe { device.get_pipeline_cache_data(shared.cache) } {
+        if let Ok(data) = unsafe { device.get_pipeline_cache_data(shared.handles.cache) } {
             pipeline_cache::keep(&shared.cache_id, &data);
         }
         Ok(VulkanKernel {

@@ -88,7 +88,14 @@ fn open() -> Result<Loader, String> {
         layers.push(VALIDATION.as_ptr());
         extensions.push(ash::ext::debug_utils::NAME.as_ptr());
     }
+    let mut flags = vk::InstanceCreateFlags::empty();
+    if offers(&entry, ash::khr::portability_enumeration::NAME) {
+        // Without it the loader hides devices on top of Metal.
+        extensions.push(ash::khr::portability_enumeration::NAME.as_ptr());
+        flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
+    }
     let wanted = vk::InstanceCreateInfo::default()
+        .flags(flags)
         .application_info(&application)
         .enabled_layer_names(&layers)
         .enabled_extension_names(&extensions);
@@ -102,6 +109,15 @@ fn open() -> Result<Loader, String> {
         _entry: entry,
         _library: library,
     })
+}
+
+/// Whether the loader or a driver has an extension of instances.
+fn offers(entry: &ash::Entry, name: &CStr) -> bool {
+    // SAFETY: the entry is the loader's.
+    let offered = unsafe { entry.enumerate_instance_extension_properties(None) };
+    let offered = offered.unwrap_or_default();
+    let mut names = offered.iter().map(|one| one.extension_name_as_c_str());
+    names.any(|offered| offered == Ok(name))
 }
 
 /// Collects what the validation layer says.

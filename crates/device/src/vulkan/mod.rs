@@ -3,13 +3,17 @@
 //! The loader is opened at run time; its absence is an error with a hint. There are no descriptors: a
 //! kernel's one push constant is the address of the block that describes its launch.
 
+mod allocation;
 mod buffer;
 mod commands;
 mod device;
 mod facts;
+mod handles;
 mod kernel;
 mod loader;
 mod pipeline_cache;
+mod places;
+mod pool;
 mod transfer;
 
 pub use buffer::VulkanBuffer;

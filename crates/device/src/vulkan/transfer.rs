@@ -1,22 +1,21 @@
 //! Copies between host and device.
 
-use std::panic::Location;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ash::vk;
 
-use super::buffer::{Use, VulkanBuffer};
+use super::allocation::Allocation;
+use super::buffer::VulkanBuffer;
 use super::device::Shared;
+use super::pool::{Pool, STAGING};
 use crate::error::DeviceError;
 
-/// Bytes of the buffer through which copies go where the host does not see device memory.
-const STAGING: usize = 64 << 20;
 /// A copy of [`STAGING`] bytes that takes longer does not end.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl VulkanBuffer {
     /// Copies bytes to the beginning of the buffer.
-    #[track_caller]
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
         self.fits(bytes.len())?;
         if let Some(host) = self.host {
@@ -25,19 +24,21 @@ impl VulkanBuffer {
             unsafe { host.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
-        let staging = self.staging(bytes.len(), Location::caller())?;
-        for (n, part) in bytes.chunks(STAGING).enumerate() {
-            let at = host_side(&staging)?;
-            // SAFETY: the staging buffer is as long as a part, and the copy before has ended.
-            unsafe { at.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-            let region = region(0, n * STAGING, part.len());
+        let mut pool = self.pool();
+        let staging = pool.staging(&self.shared, bytes.len() as u64)?;
+        let host = host_side(&self.shared, staging)?;
+        for (n, part) in bytes.chunks(part_bytes(staging)).enumerate() {
+            // SAFETY: the staging buffer is as long as a part, the copy before has ended, and nobody else has
+            // it while the pool is locked.
+            unsafe { host.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+            let to = self.at + (n * part_bytes(staging)) as u64;
+            let region = region(0, to, part.len());
             copy(&self.shared, staging.buffer, self.buffer, region)?;
         }
         Ok(())
     }
 
     /// Copies the beginning of the buffer into `bytes`.
-    #[track_caller]
     pub fn read(&self, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.fits(bytes.len())?;
         if let Some(host) = self.host {
@@ -45,13 +46,16 @@ impl VulkanBuffer {
             unsafe { host.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
             return Ok(());
         }
-        let staging = self.staging(bytes.len(), Location::caller())?;
-        for (n, part) in bytes.chunks_mut(STAGING).enumerate() {
-            let region = region(n * STAGING, 0, part.len());
+        let mut pool = self.pool();
+        let staging = pool.staging(&self.shared, bytes.len() as u64)?;
+        let host = host_side(&self.shared, staging)?;
+        for (n, part) in bytes.chunks_mut(part_bytes(staging)).enumerate() {
+            let from = self.at + (n * part_bytes(staging)) as u64;
+            let region = region(from, 0, part.len());
             copy(&self.shared, self.buffer, staging.buffer, region)?;
-            let at = host_side(&staging)?;
-            // SAFETY: the staging buffer is as long as a part, and the copy into it has ended.
-            unsafe { at.copy_to_nonoverlapping(part.as_mut_ptr(), part.len()) };
+            // SAFETY: the staging buffer is as long as a part, the copy into it has ended, and nobody else has
+            // it while the pool is locked.
+            unsafe { host.copy_to_nonoverlapping(part.as_mut_ptr(), part.len()) };
         }
         Ok(())
     }
@@ -67,22 +71,26 @@ impl VulkanBuffer {
         Ok(())
     }
 
-    fn staging(&self, bytes: usize, site: &'static Location<'static>) -> Result<Self, DeviceError> {
-        Self::new(&self.shared, bytes.min(STAGING), Use::Staging, site)
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        (self.shared.pool.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn host_side(staging: &VulkanBuffer) -> Result<*mut u8, DeviceError> {
+fn part_bytes(staging: &Allocation) -> usize {
+    staging.bytes.min(STAGING) as usize
+}
+
+fn host_side(shared: &Shared, staging: &Allocation) -> Result<*mut u8, DeviceError> {
     staging.host.ok_or_else(|| DeviceError::VulkanLacks {
-        device: staging.shared.facts.name.clone(),
+        device: shared.facts.name.clone(),
         feature: "memory that the host sees".to_owned(),
     })
 }
 
-fn region(from: usize, to: usize, bytes: usize) -> vk::BufferCopy {
+fn region(from: u64, to: u64, bytes: usize) -> vk::BufferCopy {
     vk::BufferCopy {
-        src_offset: from as u64,
-        dst_offset: to as u64,
+        src_offset: from,
+        dst_offset: to,
         size: bytes as u64,
     }
 }
