@@ -10,6 +10,7 @@ mod foreign_launch;
 mod gpu_kernel;
 mod native_verify;
 mod parameter;
+mod recorded_parts;
 mod tile_memory;
 mod verify;
 mod vulkan_kernel;

@@ -3,24 +3,32 @@
 //! Invariant: a work owns every buffer that its launches reach, so that no address outlives its memory.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Options, compile};
-use warpsmith_core::{Finding, Severity};
+use warpsmith_core::Finding;
 use warpsmith_device::{
-    DeviceError, VulkanBuffer, VulkanCommands, VulkanDevice, VulkanKernel, VulkanStep,
+    DeviceError, VulkanBuffer, VulkanCommands, VulkanDevice, VulkanKernel, VulkanKind, VulkanStep,
 };
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, OnDevice, Plan};
 use warpsmith_spirv::{BufferAddresses, LaunchBlock, Prints, Spirv};
 
+use crate::recorded_parts::{Bounds, cut};
 use crate::vulkan_kernel::{VulkanError, kernel_for};
 
-/// Longer recordings are refused: drivers give up on submissions that take seconds.
+/// Launches of a submission.
 const MOST_STEPS: usize = 1 << 14;
-/// A run that takes longer does not end.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Launches that are recorded: what a command buffer keeps of each is hundreds of bytes of the host.
+const MOST_RECORDED: usize = 1 << 20;
+/// Bytes that the launches of a submission pass over: a second or two of a GPU with 50 GB/s, beyond which
+/// some systems take a GPU for stuck.
+const MOST_BYTES: u64 = 1 << 36;
+/// The same of a driver for the CPU: some seconds, after which a limit is looked at again.
+const MOST_BYTES_OF_SOFTWARE: u64 = 1 << 32;
+/// A submission that takes longer does not end, where nobody sets a limit.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// The function `fused(a, b, c)` of `float32` in Python: a·b + c rounded once, by + − × of `float64` alone.
 /// Vulkan has no multiply-add that every device rounds once.
@@ -42,6 +50,11 @@ impl VulkanFunction {
             ..Options::default()
         };
         let module = compile(source, &options).map_err(VulkanError::Refused)?;
+        Self::of_module(device, module)
+    }
+
+    /// Compiles the kernel of a module.
+    pub fn of_module(device: &VulkanDevice, module: Module) -> Result<Self, VulkanError> {
         let plan = Arc::new(Plan::new(&module, false).map_err(VulkanError::Refused)?);
         let kernel = kernel_for(device, &interpreter(&module, &plan), Prints::Silent)?;
         Ok(Self {
@@ -96,11 +109,14 @@ pub struct KernelLaunch<'k> {
 /// Buffers on a device and what is done to them, recorded.
 #[derive(Debug)]
 pub struct VulkanWork {
-    // Dropped before what it reaches.
-    commands: VulkanCommands,
+    // Dropped before what they reach.
+    parts: Vec<VulkanCommands>,
+    /// The parts of a run, one after the other.
+    order: Vec<usize>,
     bound: Vec<Bound>,
     buffers: Vec<VulkanBuffer>,
     seconds: Option<f64>,
+    limit: Option<Duration>,
 }
 
 /// A launch's block on the device, and its status words if the kernel is a Python kernel.
@@ -109,6 +125,8 @@ struct Bound {
     block: VulkanBuffer,
     groups: u32,
     checked: Option<(VulkanFunction, VulkanBuffer)>,
+    /// Arrays of threads' own, which the block points to.
+    _own: Vec<VulkanBuffer>,
 }
 
 impl VulkanWork {
@@ -146,6 +164,7 @@ impl VulkanWork {
                     block: device.upload(&launch.block)?,
                     groups: launch.groups,
                     checked: None,
+                    _own: Vec::new(),
                 })
             })
             .collect::<Result<Vec<_>, DeviceError>>()?;
@@ -163,37 +182,76 @@ impl VulkanWork {
         kernels: &[&VulkanKernel],
         steps: &[usize],
     ) -> Result<Self, VulkanError> {
-        if steps.len() > MOST_STEPS {
+        let all: u64 = buffers.iter().map(|buffer| buffer.len() as u64).sum();
+        let bounds = Bounds {
+            launches: MOST_STEPS,
+            bytes: match device.facts().kind {
+                VulkanKind::Software => MOST_BYTES_OF_SOFTWARE,
+                _ => MOST_BYTES,
+            },
+        };
+        // A launch passes over the buffers about once; one workgroup does not.
+        let bytes = |step: usize| if bound[step].groups > 1 { all } else { 0 };
+        let parts = cut(steps, bytes, bounds);
+        let launches: usize = parts.distinct.iter().map(ExactSizeIterator::len).sum();
+        if launches > MOST_RECORDED {
             return Err(DeviceError::BadSize {
                 attempted: "record launches for Vulkan",
-                problem: format!(
-                    "{} launches in one run, and {MOST_STEPS} are the most",
-                    steps.len()
-                ),
+                problem: format!("{launches} different launches, and {MOST_RECORDED} are the most"),
             }
             .into());
         }
-        let recorded: Vec<VulkanStep<'_>> = (steps.iter())
-            .map(|n| VulkanStep {
-                kernel: kernels[*n],
-                block: bound[*n].block.address(),
-                groups: bound[*n].groups,
-            })
-            .collect();
-        // SAFETY: `buffers` live beside the commands until those are gone, and kernels stay inside of them.
-        let commands = unsafe { device.record(&recorded, true) }?;
+        let mut recorded = Vec::new();
+        for part in &parts.distinct {
+            let steps: Vec<VulkanStep<'_>> = (steps[part.clone()].iter())
+                .map(|n| VulkanStep {
+                    kernel: kernels[*n],
+                    block: bound[*n].block.address(),
+                    groups: bound[*n].groups,
+                })
+                .collect();
+            // SAFETY: `buffers` live beside the commands until those are gone, and kernels stay inside of
+            // them.
+            recorded.push(unsafe { device.record(&steps, true) }?);
+        }
         Ok(Self {
-            commands,
+            parts: recorded,
+            order: parts.order,
             bound,
             buffers,
             seconds: None,
+            limit: None,
         })
+    }
+
+    /// Gives up on a run that takes longer, and on the device with it.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
     }
 
     /// Runs every step and waits for the last.
     pub fn run(&mut self) -> Result<(), VulkanError> {
-        self.commands.run(LIMIT)?;
-        self.seconds = self.commands.seconds()?;
+        let begun = Instant::now();
+        self.seconds = None;
+        let mut seconds = Some(0.0);
+        for part in &self.order {
+            let commands = &self.parts[*part];
+            let left = self
+                .limit
+                .map(|limit| limit.saturating_sub(begun.elapsed()));
+            commands
+                .run(left.unwrap_or(LIMIT))
+                .map_err(|error| match error {
+                    // What is left of the limit is not what was set.
+                    DeviceError::NeverEnded { attempted, .. } => DeviceError::NeverEnded {
+                        attempted,
+                        seconds: self.limit.unwrap_or(LIMIT).as_secs_f64(),
+                    },
+                    error => error,
+                })?;
+            seconds = seconds.zip(commands.seconds()?).map(|(all, one)| all + one);
+        }
+        self.seconds = seconds;
         Ok(())
     }
 
@@ -207,10 +265,7 @@ impl VulkanWork {
     /// # Errors
     /// What went wrong in a thread so far, such as an index out of range.
     pub fn output<T: Pod>(&self, buffer: usize) -> Result<Vec<T>, VulkanError> {
-        let findings = self.findings()?;
-        if !findings.is_empty() {
-            return Err(VulkanError::Refused(findings));
-        }
+        self.check()?;
         let count = self.buffers[buffer].len() / size_of::<T>();
         let mut values = vec![T::zeroed(); count];
         self.buffers[buffer].read(bytemuck::cast_slice_mut(&mut values))?;
@@ -228,8 +283,9 @@ impl VulkanWork {
         self.write(buffer, &bytes)
     }
 
-    fn findings(&self) -> Result<Vec<Finding>, VulkanError> {
-        let mut found = Vec::new();
+    /// Says what went wrong in a thread so far.
+    pub fn check(&self) -> Result<(), VulkanError> {
+        let mut found: Vec<Finding> = Vec::new();
         for (function, words) in self.bound.iter().filter_map(|b| b.checked.as_ref()) {
             let mut status = [0; 8];
             words.read(&mut status)?;
@@ -237,7 +293,10 @@ impl VulkanWork {
             let interpreter = function.interpreter();
             found.extend(LaunchBlock::findings(&interpreter, [word(0), word(4)]));
         }
-        Ok(found)
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(VulkanError::Refused(found)),
+        }
     }
 }
 
@@ -267,18 +326,21 @@ fn bind(
         })
         .collect();
     let laid_out = LaunchBlock::of_device_arrays(&function.interpreter(), &launch.dim, &arguments)?;
-    if !laid_out.own_buffers().is_empty() {
-        return Err(VulkanError::Refused(vec![Finding::new(
-            "K103",
-            Severity::Error,
-            "recorded launches do not support arrays of a thread's own",
-        )]));
+    let mut own = Vec::new();
+    for bytes in laid_out.own_buffers() {
+        let (values, gradients) = (device.buffer(*bytes)?, device.buffer(*bytes)?);
+        addresses.push(BufferAddresses {
+            values: values.address(),
+            gradients: gradients.address(),
+        });
+        own.extend([values, gradients]);
     }
     let status = device.upload(&[0xff; 8])?;
     let block = device.upload(&laid_out.bytes(status.address(), 0, &addresses))?;
     Ok(Bound {
         block,
         checked: Some((function.clone(), status)),
+        _own: own,
         groups: laid_out.threads().div_ceil(Spirv::WORKGROUP),
     })
 }

@@ -131,6 +131,7 @@ fn run_poisoned(
 /// so that only first ones can be compared.
 pub(crate) fn output_of_first_run(prepared: &mut dyn Prepared) -> Result<Output, WorkloadError> {
     prepared.poison()?;
+    prepared.set_limit(DeviceTimer::LIMIT);
     prepared.run_once()?;
     if let Some(stream) = prepared.stream() {
         stream.synchronize_within(DeviceTimer::LIMIT)?;

@@ -147,7 +147,8 @@ impl RunSampler {
     }
 
     /// Warms `prepared` up and finds how many runs make a sample.
-    pub fn target(&self, prepared: Box<dyn Prepared>) -> Result<RunTarget, WorkloadError> {
+    pub fn target(&self, mut prepared: Box<dyn Prepared>) -> Result<RunTarget, WorkloadError> {
+        prepared.set_limit(self.limit);
         let mut target = RunTarget {
             prepared,
             inner: 1,

@@ -114,6 +114,9 @@ pub fn run(
                 in_use.push((memory.total - memory.free) as f64);
                 ledger.push(gpu.ledger().stats().live as f64);
             }
+            if let Some(vulkan) = device.vulkan() {
+                ledger.push(vulkan.ledger().stats().live as f64);
+            }
             if step % (every * 64) == 0 {
                 watch(step);
             }

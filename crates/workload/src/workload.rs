@@ -4,6 +4,7 @@
 //! The CPU form of a workload is its specification.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -134,6 +135,10 @@ pub trait Prepared {
         None
     }
 
+    /// Gives up on a run that takes longer, and on the device with it, where `run_once` itself waits for a
+    /// GPU.
+    fn set_limit(&mut self, _limit: Duration) {}
+
     /// Fills the output with values that no run leaves there.
     fn poison(&mut self) -> Result<(), WorkloadError>;
 
@@ -158,6 +163,10 @@ impl<P: Prepared + ?Sized> Prepared for Box<P> {
 
     fn device_seconds(&self) -> Option<f64> {
         (**self).device_seconds()
+    }
+
+    fn set_limit(&mut self, limit: Duration) {
+        (**self).set_limit(limit);
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -1,13 +1,8 @@
 import warp as wp
 
 
-@wp.kernel
-def feistel(
-    source: wp.array3d(dtype=wp.uint32),
-    target: wp.array3d(dtype=wp.uint32),
-    sign: wp.uint32,
-):
-    z, y, x = wp.tid()
+@wp.func
+def around(source: wp.array3d(dtype=wp.uint32), z: int, y: int, x: int):
     total = wp.uint32(0)
     if x > 0:
         total += source[z, y, x - 1]
@@ -21,7 +16,32 @@ def feistel(
         total += source[z - 1, y, x]
     if z + 1 < source.shape[0]:
         total += source[z + 1, y, x]
+    return total
+
+
+@wp.kernel
+def feistel(
+    source: wp.array3d(dtype=wp.uint32),
+    target: wp.array3d(dtype=wp.uint32),
+    sign: wp.uint32,
+):
+    z, y, x = wp.tid()
+    total = around(source, z, y, x)
     target[z, y, x] = target[z, y, x] + ((total ^ sign) - sign)
+
+
+@wp.kernel
+def feistel_masked(
+    source: wp.array3d(dtype=wp.uint32),
+    target: wp.array3d(dtype=wp.uint32),
+    open: wp.array3d(dtype=wp.uint32),
+    sign: wp.uint32,
+):
+    z, y, x = wp.tid()
+    total = around(source, z, y, x)
+    bits = open[z, y, x // 32] >> wp.uint32(x % 32)
+    if (bits & wp.uint32(1)) != wp.uint32(0):
+        target[z, y, x] = target[z, y, x] + ((total ^ sign) - sign)
 
 
 @wp.kernel

@@ -65,17 +65,8 @@ pub struct CudaBorrow {
 impl CudaBorrow {
     /// Uploads the memory that is lent.
     pub fn new(gpu: &CudaDevice, walks: Walks, a: &[u32], b: &[u32]) -> Result<Self, LatticeError> {
-        walks.check()?;
+        walks.check_halves(a, b)?;
         let expected = walks.shape.cells();
-        for found in [a.len(), b.len()] {
-            if found != expected {
-                return Err(LatticeError::Length {
-                    what: "the borrowed memory",
-                    found,
-                    expected,
-                });
-            }
-        }
         let open = walks.obstacles.as_ref();
         Ok(Self {
             a: gpu.upload(a)?,

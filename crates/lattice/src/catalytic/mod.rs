@@ -25,4 +25,5 @@ pub use borrowed_file::{Progress, Restored, journal_path, restore, run_in_file};
 pub use cuda::CudaBorrow;
 pub use obstacles::Obstacles;
 pub use programme::{CpuBorrow, Walks};
+pub use vulkan::VulkanBorrow;
 pub use workload::CatalyticWorkload;

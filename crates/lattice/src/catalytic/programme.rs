@@ -56,6 +56,22 @@ impl Walks {
         Ok(())
     }
 
+    /// As [`Walks::check`], and refuses halves of memory that are not the lattice's.
+    pub(super) fn check_halves(&self, a: &[u32], b: &[u32]) -> Result<(), LatticeError> {
+        self.check()?;
+        let expected = self.shape.cells();
+        for half in [a, b] {
+            if half.len() != expected {
+                return Err(LatticeError::Length {
+                    what: "the borrowed memory",
+                    found: half.len(),
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Whether step `step` changes B (else A).
     pub(super) fn changes_b(step: u32) -> bool {
         step.is_multiple_of(2)
@@ -92,17 +108,7 @@ impl CpuBorrow {
 
     /// Counts the walks in the words of `a` and `b`, which are the same before and after.
     pub fn count(&self, walks: &Walks, a: &mut [u32], b: &mut [u32]) -> Result<u32, LatticeError> {
-        walks.check()?;
-        let expected = walks.shape.cells();
-        for half in [&*a, &*b] {
-            if half.len() != expected {
-                return Err(LatticeError::Length {
-                    what: "the borrowed memory",
-                    found: half.len(),
-                    expected,
-                });
-            }
-        }
+        walks.check_halves(a, b)?;
         let source = walks.shape.index(walks.source);
         let before = self.reading(walks, a, b);
         a[source] = a[source].wrapping_add(1);

@@ -1,6 +1,8 @@
 //! Runs on Vulkan, recorded as one submission: several steps to a launch by [`super::march`] where the device
 //! fuses multiply-adds, else a launch of a Python kernel per step.
 
+use std::time::Duration;
+
 use bytemuck::cast_slice;
 use warpsmith_device::{VulkanBuffer, VulkanDevice};
 use warpsmith_execution::{
@@ -12,6 +14,7 @@ use super::field::Field;
 use super::march::{March, MultiplyAdd, NoteUse, Pass, Way, multiply_add, never_subnormal, words};
 use super::rule::Rule;
 use super::workload::ID;
+use crate::shape::Shape;
 use crate::vulkan::failed;
 
 /// Medium and memory of the start, which runs leave as they are, and of two states that steps alternate
@@ -48,6 +51,7 @@ pub enum VulkanForm {
 #[derive(Debug)]
 pub struct VulkanRun {
     work: VulkanWork,
+    shape: Shape,
     /// The medium and the memory that the last step writes.
     last: [usize; 2],
 }
@@ -123,6 +127,16 @@ impl VulkanRun {
         }
     }
 
+    /// What the last run left.
+    pub fn field(&self) -> Result<Field, WorkloadError> {
+        let [u, e] = self.last;
+        Ok(Field {
+            shape: self.shape,
+            u: self.work.output(u).map_err(failed(ID))?,
+            e: self.work.output(e).map_err(failed(ID))?,
+        })
+    }
+
     /// With passes of up to as many steps as `march` makes, each a launch for each way.
     fn marching(
         device: &VulkanDevice,
@@ -157,26 +171,37 @@ impl VulkanRun {
         let groups = kernels.iter().map(|(pass, _)| pass.groups()).max();
         buffers.push(device.buffer(4 * groups.unwrap_or(1) as usize)?);
         let mut launches = Vec::new();
+        // Passes of one depth between the same states are the same launches, made again and again.
+        let mut known: Vec<(usize, [usize; 2], [usize; 2])> = Vec::new();
+        let mut recorded = Vec::new();
         let mut last = STATES[0];
         for (n, depth) in depths.iter().enumerate() {
             let to = STATES[1 + n % 2];
-            let at = [last[0], last[1], to[0], to[1]].map(|n| buffers[n].address());
-            let made = |(pass, _): &&(Pass, _)| pass.march.steps as usize == *depth;
-            for (pass, kernel) in kernels.iter().filter(made) {
-                launches.push(KernelLaunch {
-                    kernel,
-                    block: pass.block(at, buffers[NOTES].address()),
-                    groups: pass.groups(),
-                });
-            }
+            let same = (known.iter()).position(|known| *known == (*depth, last, to));
+            let pass = same.unwrap_or_else(|| {
+                let at = [last[0], last[1], to[0], to[1]].map(|n| buffers[n].address());
+                let made = |(pass, _): &&(Pass, _)| pass.march.steps as usize == *depth;
+                for (pass, kernel) in kernels.iter().filter(made) {
+                    launches.push(KernelLaunch {
+                        kernel,
+                        block: pass.block(at, buffers[NOTES].address()),
+                        groups: pass.groups(),
+                    });
+                }
+                known.push((*depth, last, to));
+                known.len() - 1
+            });
+            recorded.extend(pass * ways.len()..(pass + 1) * ways.len());
             last = to;
         }
-        let recorded: Vec<usize> = (0..launches.len()).collect();
         // SAFETY: each block holds the addresses of four of the buffers, which have as many cells as its sizes
         // say, and of one with a word to a workgroup; threads outside the lattice read and write nothing.
         let work = unsafe { VulkanWork::of_kernels(device, buffers, &launches, &recorded) };
-        let work = work.map_err(failed(ID))?;
-        Ok(Self { work, last })
+        Ok(Self {
+            work: work.map_err(failed(ID))?,
+            shape: field.shape,
+            last,
+        })
     }
 
     /// With a launch of a Python kernel per step.
@@ -232,8 +257,16 @@ impl VulkanRun {
         let recorded: Vec<usize> = (0..steps).map(which).collect();
         let buffers = states(device, field)?;
         let work = VulkanWork::new(device, buffers, &launches, &recorded).map_err(failed(ID))?;
-        let last = if steps % 2 == 1 { STATES[1] } else { STATES[2] };
-        Ok(Self { work, last })
+        let last = match steps {
+            0 => STATES[0],
+            steps if steps % 2 == 1 => STATES[1],
+            _ => STATES[2],
+        };
+        Ok(Self {
+            work,
+            shape: field.shape,
+            last,
+        })
     }
 }
 
@@ -286,6 +319,10 @@ impl Prepared for VulkanRun {
         self.work.seconds()
     }
 
+    fn set_limit(&mut self, limit: Duration) {
+        self.work.set_limit(limit);
+    }
+
     fn poison(&mut self) -> Result<(), WorkloadError> {
         for buffer in STATES[1..].iter().flatten() {
             self.work.poison(*buffer).map_err(failed(ID))?;
@@ -294,10 +331,8 @@ impl Prepared for VulkanRun {
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
-        let [u, e] = self.last;
-        let u: Vec<f32> = self.work.output(u).map_err(failed(ID))?;
-        let e: Vec<f32> = self.work.output(e).map_err(failed(ID))?;
-        Ok(Output::F32([u, e].concat()))
+        let field = self.field()?;
+        Ok(Output::F32([field.u, field.e].concat()))
     }
 }
 

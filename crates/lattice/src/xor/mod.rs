@@ -8,4 +8,5 @@ mod workload;
 
 pub use cpu::Key;
 pub use cuda::CudaXor;
+pub use vulkan::VulkanXor;
 pub use workload::XorWorkload;

@@ -1,5 +1,7 @@
 //! The keyed XOR on Vulkan, eight bytes to a thread.
 
+use std::time::Duration;
+
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
@@ -11,7 +13,9 @@ use crate::vulkan::failed;
 /// Where the data lie among the buffers.
 const DATA: usize = 0;
 
-pub(super) struct VulkanXor {
+/// Data and key on a Vulkan device.
+#[derive(Debug)]
+pub struct VulkanXor {
     work: VulkanWork,
     original: Vec<u8>,
     /// Length of the data; the buffer ends with a whole word.
@@ -20,11 +24,8 @@ pub(super) struct VulkanXor {
 }
 
 impl VulkanXor {
-    pub(super) fn new(
-        device: &VulkanDevice,
-        key: &Key,
-        mut data: Vec<u8>,
-    ) -> Result<Self, WorkloadError> {
+    /// Uploads data and key.
+    pub fn new(device: &VulkanDevice, key: &Key, mut data: Vec<u8>) -> Result<Self, WorkloadError> {
         let function = VulkanFunction::compile(device, include_str!("xor.py"), "xor_keyed")
             .map_err(failed(ID))?;
         let bytes = data.len();
@@ -47,6 +48,13 @@ impl VulkanXor {
             applied: false,
         })
     }
+
+    /// The data as they are now.
+    pub fn data(&self) -> Result<Vec<u8>, WorkloadError> {
+        let mut data: Vec<u8> = self.work.output(DATA).map_err(failed(ID))?;
+        data.truncate(self.bytes);
+        Ok(data)
+    }
 }
 
 impl Prepared for VulkanXor {
@@ -60,6 +68,10 @@ impl Prepared for VulkanXor {
         self.work.seconds()
     }
 
+    fn set_limit(&mut self, limit: Duration) {
+        self.work.set_limit(limit);
+    }
+
     fn poison(&mut self) -> Result<(), WorkloadError> {
         self.work.write(DATA, &self.original).map_err(failed(ID))?;
         self.applied = false;
@@ -70,8 +82,6 @@ impl Prepared for VulkanXor {
         if !self.applied {
             self.run_once()?;
         }
-        let mut data: Vec<u8> = self.work.output(DATA).map_err(failed(ID))?;
-        data.truncate(self.bytes);
-        Ok(Output::U8(data))
+        Ok(Output::U8(self.data()?))
     }
 }

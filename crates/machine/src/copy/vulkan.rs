@@ -1,6 +1,8 @@
 //! The copy on Vulkan: a kernel of 16 bytes to a thread. Vulkan's own copy command reaches a fifth of the rate
 //! on an H200.
 
+use std::time::Duration;
+
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
@@ -45,6 +47,10 @@ impl Prepared for VulkanCopy {
 
     fn device_seconds(&self) -> Option<f64> {
         self.work.seconds()
+    }
+
+    fn set_limit(&mut self, limit: Duration) {
+        self.work.set_limit(limit);
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -1,5 +1,7 @@
 //! Launches and uploads on Vulkan.
 
+use std::time::Duration;
+
 use bytemuck::cast_slice;
 use warpsmith_device::{VulkanBuffer, VulkanDevice};
 use warpsmith_execution::{VulkanFunction, VulkanWork, WorkArgument, WorkLaunch};
@@ -44,6 +46,10 @@ impl Prepared for VulkanMarks {
 
     fn device_seconds(&self) -> Option<f64> {
         self.work.seconds()
+    }
+
+    fn set_limit(&mut self, limit: Duration) {
+        self.work.set_limit(limit);
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

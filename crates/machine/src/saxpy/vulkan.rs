@@ -1,5 +1,7 @@
 //! The kernel on Vulkan, four elements to a thread.
 
+use std::time::Duration;
+
 use bytemuck::cast_slice;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{
@@ -58,6 +60,10 @@ impl Prepared for VulkanSaxpy {
 
     fn device_seconds(&self) -> Option<f64> {
         self.work.seconds()
+    }
+
+    fn set_limit(&mut self, limit: Duration) {
+        self.work.set_limit(limit);
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
