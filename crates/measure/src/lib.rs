@@ -21,6 +21,7 @@ pub mod peers;
 pub mod profile;
 pub mod report;
 pub mod roofline;
+mod roofline_on_vulkan;
 pub mod run_sampler;
 pub mod scaling;
 pub mod selftest;

@@ -13,6 +13,7 @@ use warpsmith_lanes::{InstructionSet, Task};
 use warpsmith_workload::Cost;
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
+use crate::roofline_on_vulkan;
 
 // SAFETY: `fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
@@ -212,7 +213,7 @@ impl CeilingSamples {
     pub fn take(device: &Device, runs: usize) -> Result<Self, DeviceError> {
         match device {
             Device::Cuda(gpu) => Self::of_gpu(gpu, runs),
-            Device::Vulkan(_) => Err(DeviceError::NotOnVulkan { what: "a roofline" }),
+            Device::Vulkan(device) => roofline_on_vulkan::take(device, runs),
             Device::Cpu(cpu) => Ok(Self::of_cpu(cpu.threads(), runs)),
         }
     }
