@@ -255,8 +255,8 @@ impl DeviceError {
                 "the driver gave up, often because a kernel ran for too long; `dmesg` may say why"
             }
             Self::NotOnVulkan { .. } => {
-                "`exec` and `verify` run Python kernels there, `bench`, `compare` and `verify` the workloads \
-                 `machine/*` and `lattice/*`; use `--device cpu` or `cuda` for others"
+                "Python kernels and cases of them run there, and the workloads `machine/*` and `lattice/*` but \
+                 `lattice/bfs`; use `--device cpu` or `cuda` for others"
             }
             Self::OutOfMemory { .. } => {
                 "choose a smaller size, or free memory that other processes hold (`nvidia-smi`)"

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use warpsmith_core::Finding;
 use warpsmith_device::DeviceError;
-use warpsmith_execution::RunError;
+use warpsmith_execution::{RunError, VulkanError};
 
 use crate::document::CaseError;
 use crate::reference::WorkerError;
@@ -53,6 +53,16 @@ impl From<RunError> for Fault {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Device(error) => Self::Device(error),
+            other => Self::Unsupported(other.to_string()),
+        }
+    }
+}
+
+impl From<VulkanError> for Fault {
+    fn from(error: VulkanError) -> Self {
+        match error {
+            VulkanError::Device(error) => Self::Device(error),
+            VulkanError::Refused(findings) => Self::Findings(findings),
             other => Self::Unsupported(other.to_string()),
         }
     }

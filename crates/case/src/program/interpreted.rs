@@ -1,11 +1,11 @@
-//! A Warp-style kernel, on the interpreter or on a GPU.
+//! A Warp-style kernel: on the interpreter, on a GPU by CUDA, or on a Vulkan device.
 
 use std::fs;
 use std::path::Path;
 
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Options, RUNTIME_LIBRARY, Type, compile};
-use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, Stream};
+use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc, Stream};
 use warpsmith_execution::{ForeignArgument, ForeignLaunch, GpuKernel, RunError};
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
@@ -14,6 +14,7 @@ use super::Settings;
 use super::cuda::upload_array;
 use super::fault::Fault;
 use super::guarded::GuardedArray;
+use super::on_vulkan::OnVulkan;
 use super::ran::Ran;
 use crate::element::is_float;
 use crate::instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
@@ -24,18 +25,24 @@ const MOST_ITERATIONS: u64 = 1 << 24;
 /// Threads up to which races are looked for, which runs on one core.
 const RACES_UP_TO: usize = 1 << 14;
 
-/// A compiled module, and its kernel on a GPU where there is one.
+/// A compiled module, and where its kernel runs.
 pub(super) struct WarpProgram {
     module: Module,
-    gpu: Option<(CudaDevice, GpuKernel)>,
+    place: Place,
     settings: Settings,
+}
+
+enum Place {
+    Interpreter,
+    Cuda(CudaDevice, GpuKernel),
+    Vulkan(OnVulkan),
 }
 
 impl WarpProgram {
     pub(super) fn load(
         path: &Path,
         kernel: Option<&str>,
-        gpu: Option<&CudaDevice>,
+        device: &Device,
         settings: Settings,
     ) -> Result<Self, Fault> {
         let text = fs::read_to_string(path).map_err(|error| Fault::Unreadable {
@@ -49,23 +56,26 @@ impl WarpProgram {
             ..Options::default()
         };
         let module = compile(&text, &options).map_err(Fault::Findings)?;
-        let gpu = match gpu {
-            Some(gpu) => {
+        let place = match device {
+            Device::Cuda(gpu) => {
                 let nvrtc = Nvrtc::find()?;
                 let built = GpuKernel::build(gpu, &nvrtc, &CompileCache::for_user(), &module)?;
-                Some((gpu.clone(), built))
+                Place::Cuda(gpu.clone(), built)
             }
-            None => None,
+            Device::Vulkan(device) => {
+                Place::Vulkan(OnVulkan::build(device, &module, settings.limit)?)
+            }
+            Device::Cpu(_) => Place::Interpreter,
         };
         Ok(Self {
             module,
-            gpu,
+            place,
             settings,
         })
     }
 
     pub(super) fn on_gpu(&self) -> bool {
-        self.gpu.is_some()
+        !matches!(self.place, Place::Interpreter)
     }
 
     pub(super) fn into_module(self) -> Module {
@@ -79,9 +89,13 @@ impl WarpProgram {
         contents: &Contents,
     ) -> Result<Box<dyn Prepared>, Fault> {
         self.check(instance)?;
-        let (LaunchNumbers::Threads(dim), Some((gpu, kernel))) = (&instance.launch, self.gpu)
-        else {
+        let LaunchNumbers::Threads(dim) = &instance.launch else {
             return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
+        };
+        let (gpu, kernel) = match self.place {
+            Place::Cuda(gpu, kernel) => (gpu, kernel),
+            Place::Vulkan(kernel) => return kernel.prepared(dim, instance, contents),
+            Place::Interpreter => return Err(Fault::NoGpu),
         };
         let (arrays, arguments) = place(&gpu, instance, contents, 0, false)?;
         Ok(Box::new(WarpRun {
@@ -104,9 +118,10 @@ impl WarpProgram {
             return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
         };
         self.check(instance)?;
-        match &self.gpu {
-            Some((gpu, kernel)) => self.run_on(gpu, kernel, dim, instance, contents, poison),
-            None => self.interpret(dim, instance, contents, poison),
+        match &self.place {
+            Place::Cuda(gpu, kernel) => self.run_on(gpu, kernel, dim, instance, contents, poison),
+            Place::Vulkan(kernel) => kernel.run(dim, instance, contents, poison),
+            Place::Interpreter => self.interpret(dim, instance, contents, poison),
         }
     }
 

@@ -4,6 +4,7 @@ mod cuda;
 mod fault;
 mod guarded;
 mod interpreted;
+mod on_vulkan;
 mod prepared;
 mod ran;
 mod timed_function;
@@ -18,7 +19,7 @@ pub use timed_function::TimedFunction;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpsmith_device::{Device, DeviceError};
+use warpsmith_device::{Device, DeviceChoice, DeviceError};
 
 use crate::description::{Callable, Case, Launch, Source, TunableValue};
 use crate::instance::{Contents, Instance, LaunchNumbers};
@@ -101,9 +102,7 @@ impl Program {
         device: &Device,
         settings: Settings,
     ) -> Result<Self, Fault> {
-        if device.vulkan().is_some() {
-            return Err(DeviceError::NotOnVulkan { what: "a case" }.into());
-        }
+        check_device(kernel.source, device.choice())?;
         let form = match (kernel.source, device.cuda()) {
             (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), Some(gpu)) => {
                 Form::Cuda(CudaProgram::load(kernel, choice, gpu, settings)?)
@@ -111,8 +110,8 @@ impl Program {
             (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), None) => {
                 return Err(Fault::NoGpu);
             }
-            (Source::Warp(path), gpu) => {
-                Form::Warp(WarpProgram::load(path, kernel.kernel, gpu, settings)?)
+            (Source::Warp(path), _) => {
+                Form::Warp(WarpProgram::load(path, kernel.kernel, device, settings)?)
             }
             (Source::Callable(callable), gpu) => {
                 let function = python(kernel.case, callable, gpu.is_some())?;
@@ -163,6 +162,19 @@ impl Program {
             Form::Python(_) => false,
         }
     }
+}
+
+/// Refuses by name what has no form on the device: of sources, Warp-style kernels alone run on Vulkan.
+pub fn check_device(source: &Source, device: DeviceChoice) -> Result<(), DeviceError> {
+    let what = match source {
+        _ if !matches!(device, DeviceChoice::Vulkan(_)) => return Ok(()),
+        Source::Warp(_) => return Ok(()),
+        Source::Cuda(_) => "a case of CUDA C++",
+        Source::Ptx(_) => "a case of PTX",
+        Source::Cubin(_) => "a case of CUDA machine code",
+        Source::Callable(_) => "a case of a Python function",
+    };
+    Err(DeviceError::NotOnVulkan { what })
 }
 
 fn python(case: &Case, callable: &Callable, gpu: bool) -> Result<PythonFunction, Fault> {

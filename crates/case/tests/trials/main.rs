@@ -9,6 +9,7 @@ mod functions;
 mod gpu;
 mod judge;
 mod mutants;
+mod on_vulkan;
 mod references;
 mod suite;
 
@@ -140,5 +141,28 @@ fn main() -> ExitCode {
         };
         Trial::test(name, test).with_ignored_flag(missing)
     });
-    run(&Arguments::from_args(), trials.chain(on_gpu).collect()).exit_code()
+    let on_vulkan: &[(&str, fn())] = &[
+        (
+            "a_python_kernel_is_checked_on_vulkan",
+            on_vulkan::a_python_kernel_is_checked_on_vulkan,
+        ),
+        (
+            "a_python_kernel_is_timed_on_vulkan_under_its_roof",
+            on_vulkan::a_python_kernel_is_timed_on_vulkan_under_its_roof,
+        ),
+        (
+            "other_sources_are_refused_by_name",
+            on_vulkan::other_sources_are_refused_by_name,
+        ),
+    ];
+    let missing = on_vulkan::is_missing();
+    let on_vulkan = on_vulkan.iter().map(|&(name, trial)| {
+        let test = move || {
+            trial();
+            Ok(())
+        };
+        Trial::test(name, test).with_ignored_flag(missing)
+    });
+    let all = trials.chain(on_gpu).chain(on_vulkan).collect();
+    run(&Arguments::from_args(), all).exit_code()
 }

@@ -178,7 +178,7 @@ impl CaseJob {
             return Ok(Checked::Compared(None));
         }
         let seed = u64::from(std::process::id());
-        let apart = device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_));
+        let apart = !device.is_cpu() && !matches!(self.case.source, Source::Callable(_));
         let verdict = {
             let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
             let words = choice_words(choice);

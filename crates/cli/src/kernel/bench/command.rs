@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use warpsmith_case::check_device;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{ActivityTrace, Device, DeviceChoice};
 use warpsmith_formats::write_output;
@@ -200,6 +201,9 @@ impl Bench {
                 return Ok(Outcome::CannotHere);
             }
         };
+        for job in &case_jobs {
+            check_device(&job.case.source, device.choice())?;
+        }
         if device.cuda().is_none()
             && let Some(job) = case_jobs.iter().find(|job| job.needs_gpu())
         {

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use warpsmith_case::check_device;
 use warpsmith_device::Device;
 use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
@@ -50,6 +51,7 @@ pub(super) fn compare(
     let device = Device::open(global.device)?;
     if device.cuda().is_none() {
         for job in from_a.iter().chain(&from_b) {
+            check_device(&job.case.source, device.choice())?;
             if job.needs_gpu() {
                 return Ok(Compared::Cannot(without_gpu(global, &job.case)?));
             }

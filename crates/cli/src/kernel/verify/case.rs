@@ -13,7 +13,8 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use warpsmith_case::{
     Case, Check, Fault, Plan, Scope, Settings, Source, StatedTolerance, TunableValue, Verdict,
-    Verification, Verifier, check_binary_source, check_code, compile_cuda, judge, size_words,
+    Verification, Verifier, check_binary_source, check_code, check_device, compile_cuda, judge,
+    size_words,
 };
 use warpsmith_core::Severity;
 use warpsmith_device::{Device, DeviceChoice, Nvrtc, Target};
@@ -111,7 +112,8 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
         .collect();
     if let Some((from, count)) = request.worker {
         let device = Device::open(global.device)?;
-        let mut order = match request.watched || !request.only.is_empty() {
+        let few = request.watched || !request.only.is_empty();
+        let mut order = match few || device.vulkan().is_some() {
             true => Vec::new(),
             false => race_checks(&case, &choice, &jobs),
         };
@@ -122,7 +124,8 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     }
     // The process that runs the kernel opens the GPU; a second context here would cost half a second.
     let (place, name) = global.device.resolve()?;
-    let on_gpu = matches!(place, DeviceChoice::Cuda(_));
+    check_device(&case.source, place)?;
+    let on_gpu = matches!(place, DeviceChoice::Cuda(_) | DeviceChoice::Vulkan(_));
     let needs_gpu = !matches!(case.source, Source::Warp(_) | Source::Callable(_));
     if !on_gpu && needs_gpu {
         return without_gpu(global, &case);
@@ -178,7 +181,9 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
                     }
             )
         });
-        let mut racing = match request.races && faulty.is_none() {
+        // What follows is compute-sanitizer's, which knows CUDA alone.
+        let on_cuda = matches!(place, DeviceChoice::Cuda(_));
+        let mut racing = match request.races && faulty.is_none() && on_cuda {
             true => race_checks(&case, &choice, &jobs),
             false => Vec::new(),
         };
@@ -204,7 +209,7 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
                 }
             }
         }
-        if let Some(at) = faulty {
+        if let Some(at) = faulty.filter(|_| on_cuda) {
             sanitized = sanitizer::look(|| worker_command(global, request, place, at, 1, true));
         }
     } else {
