@@ -136,6 +136,8 @@ impl Command {
                 | Self::Compare(_)
                 | Self::Scale(_)
                 | Self::Ablate(_)
+                | Self::Leak(_)
+                | Self::Lattice(_)
                 | Self::Wisdom(_)
                 | Self::Compile(_)
                 | Self::Devices(_)

@@ -1,5 +1,7 @@
 //! Whether two runs left the same numbers in their arguments.
 
+use std::fmt;
+
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
@@ -21,6 +23,16 @@ pub struct Difference {
     pub actual: f64,
     /// In the interpreter.
     pub expected: f64,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, element {}: {} on the device, {} interpreted",
+            self.place, self.index, self.actual, self.expected
+        )
+    }
 }
 
 /// Relative and absolute bound for a type: GPU and CPU round functions like `sin` and `pow`

@@ -13,6 +13,7 @@ mod parameter;
 mod recorded_parts;
 mod tile_memory;
 mod verify;
+mod vulkan_check;
 mod vulkan_kernel;
 mod vulkan_verify;
 mod vulkan_work;
@@ -22,6 +23,7 @@ pub use foreign_launch::{ForeignArgument, ForeignLaunch};
 pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use native_verify::{NativeParity, verify_natively};
 pub use verify::{KernelParity, verify_kernel};
+pub use vulkan_check::differs_from_interpreter;
 pub use vulkan_kernel::{Timed, VulkanError, VulkanProgram, VulkanRun, spirv_target};
 pub use vulkan_verify::{Closeness, VulkanParity, verify_on_vulkan};
 pub use vulkan_work::{

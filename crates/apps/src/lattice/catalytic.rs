@@ -7,10 +7,13 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
-use warpsmith_device::{Device, DeviceChoice, DeviceError, ensure_host_room};
-use warpsmith_lattice::catalytic::{CpuBorrow, CudaBorrow, Obstacles, Walks, restore, run_in_file};
+use warpsmith_device::{Device, DeviceChoice, ensure_host_room};
+use warpsmith_lattice::catalytic::{
+    CpuBorrow, CudaBorrow, Obstacles, VulkanBorrow, Walks, restore, run_in_file,
+};
 use warpsmith_lattice::{Cell, InstructionSet, Shape};
 use warpsmith_wisdom::Problem;
+use warpsmith_workload::Prepared;
 use warpsmith_workload::random::Random;
 
 use super::placed::Where;
@@ -115,7 +118,7 @@ impl Catalytic {
         ends: (Cell, Cell),
         obstacles: Option<(f64, u64)>,
     ) -> Result<Body> {
-        if let DeviceChoice::Cuda(_) = global.device {
+        if let DeviceChoice::Cuda(_) | DeviceChoice::Vulkan(_) = global.device {
             bail!("a file is borrowed by the CPU; leave `--device` out");
         }
         let begun = Instant::now();
@@ -183,9 +186,13 @@ impl Catalytic {
                 let count = borrow.count(&walks, &mut lent_a, &mut lent_b)?;
                 (count, (lent_a, lent_b), begun.elapsed().as_secs_f64())
             }
-            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
-                what: "`lattice catalytic`"
-            }),
+            Device::Vulkan(device) => {
+                let mut borrow = VulkanBorrow::new(device, &walks, &a, &b)?;
+                let begun = Instant::now();
+                borrow.run_once()?;
+                let seconds = begun.elapsed().as_secs_f64();
+                (borrow.count()?, borrow.memory()?, seconds)
+            }
             Device::Cuda(gpu) => {
                 let mut borrow = CudaBorrow::new(gpu, walks, &a, &b)?;
                 let begun = Instant::now();

@@ -7,12 +7,13 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{BytesPerSecond, Seconds};
-use warpsmith_device::{CpuDevice, Device, DeviceError};
+use warpsmith_device::{CpuDevice, Device};
 use warpsmith_formats::write_output;
 use warpsmith_lattice::image::{Image, middle};
-use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
+use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule, VulkanRun};
 use warpsmith_lattice::{InstructionSet, Shape};
 use warpsmith_wisdom::Problem;
+use warpsmith_workload::Prepared;
 
 use super::placed::Where;
 use warpsmith_console::exit::Outcome;
@@ -23,12 +24,13 @@ use warpsmith_console::placement::{Decision, Placement};
 /// Let a bistable medium react and diffuse: u' = u + D·lap u + R·u(1−u)(u−a), with a memory.
 #[derive(Args)]
 #[command(
-    after_long_help = "Every form gives the same bits, on CPU and GPU; the digest shows it.
+    after_long_help = "Every form gives the same bits, on CPU, CUDA and Vulkan; the digest shows it.
 
 Examples:
   warpsmith lattice rd --size 100 --steps 10
   warpsmith lattice rd --size 512x512 --steps 2000 --start ball --slice front.png
-  warpsmith lattice rd --size 200 --steps 10 --explain --device auto"
+  warpsmith lattice rd --size 200 --steps 10 --explain --device auto
+  warpsmith lattice rd --size 64 --steps 100 --device vulkan"
 )]
 pub(crate) struct Rd {
     /// Cells: `128` is a cube, `512x512` a plane, `64x128x256` slowest first.
@@ -131,9 +133,13 @@ impl Rd {
         };
         let (field, seconds) = match &device {
             Device::Cpu(cpu) => on_cpu(global, cpu, rule, field, self.steps)?,
-            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
-                what: "`lattice rd`"
-            }),
+            Device::Vulkan(device) => {
+                let mut run = VulkanRun::new(device, rule, &field, self.steps, None)?;
+                let begun = Instant::now();
+                run.run_once()?;
+                let seconds = begun.elapsed().as_secs_f64();
+                (run.field()?, seconds)
+            }
             Device::Cuda(gpu) => {
                 let form = CudaForm::best(shape, self.steps, gpu.facts());
                 let mut run = CudaRun::new(gpu, rule, form, &field)?;

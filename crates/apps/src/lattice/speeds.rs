@@ -7,10 +7,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::Seconds;
-use warpsmith_device::{CpuDevice, CudaDevice, DeviceChoice, cuda_devices};
-use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
+use warpsmith_device::{
+    CpuDevice, CudaDevice, DeviceChoice, VulkanDevice, VulkanKind, cuda_devices,
+};
+use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule, VulkanRun};
 use warpsmith_lattice::{InstructionSet, PEERS, Shape};
 use warpsmith_measure::peers::{Peer, time_peers};
+use warpsmith_workload::Prepared;
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -23,7 +26,7 @@ use warpsmith_console::table::Table;
     after_long_help = "Each time is the least of several runs, warm, from the call to the end of \
 the wait, data already where they are worked on. Speed-ups are against the first row: NumPy where \
 `--python` names an interpreter that has it, else our scalar form. Peers that are not installed \
-are left out.
+are left out. `--device vulkan` times that Vulkan device.
 
 Examples:
   warpsmith lattice speeds
@@ -127,12 +130,19 @@ impl Speeds {
         }
         let mut digests = Vec::new();
         // Opened before anything is timed: a GPU that was requested and is broken is an error.
-        if let DeviceChoice::Cuda(index) = global.device {
-            CudaDevice::open(index)?;
+        let mut vulkan = None;
+        match global.device {
+            DeviceChoice::Cuda(index) => drop(CudaDevice::open(index)?),
+            DeviceChoice::Vulkan(index) => vulkan = Some(VulkanDevice::open(index)?),
+            DeviceChoice::Auto | DeviceChoice::Cpu => {}
         }
         self.on_cpu(global, &field, &mut times, &mut digests)?;
-        if global.device != DeviceChoice::Cpu {
-            self.on_gpus(global, &field, &mut times, &mut digests)?;
+        match vulkan {
+            Some(device) => self.on_vulkan(global, &device, &field, &mut times, &mut digests)?,
+            None if global.device != DeviceChoice::Cpu => {
+                self.on_gpus(global, &field, &mut times, &mut digests)?;
+            }
+            None => {}
         }
         let same_bits = digests.windows(2).all(|pair| pair[0] == pair[1]);
         Ok((times, same_bits))
@@ -241,6 +251,29 @@ impl Speeds {
                 });
             }
         }
+        Ok(())
+    }
+
+    fn on_vulkan(
+        &self,
+        global: &Global,
+        device: &VulkanDevice,
+        field: &Field,
+        times: &mut Vec<Timed>,
+        digests: &mut Vec<String>,
+    ) -> Result<()> {
+        let name = format!("{} {}", global.device, device.facts().name);
+        output::progress(global, &name);
+        let rule = Rule::usual(field.shape);
+        let mut run = VulkanRun::new(device, rule, field, self.steps, None)?;
+        run.run_once()?;
+        digests.push(run.field()?.digest());
+        times.push(Timed {
+            name,
+            seconds: least(|| Ok(run.run_once()?))?,
+            own: true,
+            gpu: device.facts().kind != VulkanKind::Software,
+        });
         Ok(())
     }
 

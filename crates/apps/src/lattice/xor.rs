@@ -7,11 +7,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
-use warpsmith_device::{Device, DeviceError, ensure_host_room};
+use warpsmith_device::{Device, ensure_host_room};
 use warpsmith_formats::{check_vacant, write_output};
 use warpsmith_lattice::InstructionSet;
-use warpsmith_lattice::xor::{CudaXor, Key};
+use warpsmith_lattice::xor::{CudaXor, Key, VulkanXor};
 use warpsmith_wisdom::Problem;
+use warpsmith_workload::Prepared;
 
 use super::placed::Where;
 use warpsmith_console::exit::Outcome;
@@ -89,10 +90,15 @@ impl Xor {
                 key.apply_on_threads(cpu, InstructionSet::widest(), &mut data);
                 begun.elapsed().as_secs_f64()
             }
-            Device::Cuda(_) if data.is_empty() => 0.0,
-            Device::Vulkan(_) => bail!(DeviceError::NotOnVulkan {
-                what: "`lattice xor`"
-            }),
+            Device::Cuda(_) | Device::Vulkan(_) if data.is_empty() => 0.0,
+            Device::Vulkan(device) => {
+                let mut xor = VulkanXor::new(device, &key, std::mem::take(&mut data))?;
+                let begun = Instant::now();
+                xor.run_once()?;
+                let seconds = begun.elapsed().as_secs_f64();
+                data = xor.data()?;
+                seconds
+            }
             Device::Cuda(gpu) => {
                 let mut xor = CudaXor::new(gpu, &key, &data)?;
                 let begun = Instant::now();

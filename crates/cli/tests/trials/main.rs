@@ -11,6 +11,7 @@ mod session;
 mod tone;
 mod transcripts;
 mod vulkan;
+mod vulkan_verbs;
 
 use libtest_mimic::Arguments;
 
@@ -23,6 +24,7 @@ fn main() {
         ("networks", networks::trials()),
         ("outputs", outputs::trials()),
         ("vulkan", vulkan::trials()),
+        ("vulkan_verbs", vulkan_verbs::trials()),
     ];
     let trials = kinds
         .into_iter()

@@ -12,7 +12,7 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Compiler, Options};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, DeviceChoice, Nvrtc, VulkanDevice};
-use warpsmith_execution::{GpuKernel, VulkanError, VulkanProgram};
+use warpsmith_execution::{GpuKernel, VulkanError, VulkanProgram, differs_from_interpreter};
 use warpsmith_formats::OutputFile;
 use warpsmith_formats::npy::NpyArray;
 use warpsmith_interpreter::{Argument, Interpreter};
@@ -39,8 +39,9 @@ use warpsmith_console::placement::Decision;
 /// installed; kernels check their indices there. + − × ÷ √ and whole numbers give the interpreter's bits.
 /// Threads print up to 1 MiB there.
 ///
-/// `--device auto` takes the faster one, which is the CPU alone; `--explain` shows the
-/// predictions. Runs are remembered for the next prediction.
+/// `--device auto` takes the CPU: a run on a CUDA GPU is checked on the CPU first, so that none is sooner
+/// done, and Vulkan is used only where it is requested. `--explain` shows the predictions. Runs are
+/// remembered for the next prediction.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
@@ -78,7 +79,10 @@ pub(crate) struct Exec {
     /// A file for an array's gradient after the run.
     #[arg(long = "out-grad", value_name = "NAME=@FILE.npy", value_parser = argument::parse_assignment, requires = "adjoint")]
     gradient_outputs: Vec<(String, String)>,
-    /// On the CPU: also run the interpreter, and compare all results bit for bit.
+    /// Also run the interpreter, and compare all results bit for bit.
+    ///
+    /// On Vulkan functions such as `sin`, and sums of floats that threads add to in any order, may differ by
+    /// rounding. On CUDA it is the CPU's run before that is compared.
     #[arg(long)]
     check: bool,
     /// Stop the kernel when it has run this long, with a finding (K107); on CUDA, the check on the CPU before it.
@@ -102,6 +106,8 @@ struct Ran {
     outcome: warpsmith_interpreter::Outcome,
     /// What the kernel printed beyond what the device's buffer takes.
     lost_lines: u32,
+    /// Whether the results were compared with the interpreter's.
+    checked: bool,
 }
 
 /// What the run did.
@@ -115,7 +121,7 @@ struct Body {
     parallel: bool,
     /// Whether native code ran on the CPU, rather than the interpreter.
     native: bool,
-    /// Whether both ran, and gave the same bits.
+    /// Whether the interpreter ran, too, and gave the same results.
     checked: bool,
     printed: Vec<String>,
     /// How many more lines there were than the device's buffer takes.
@@ -194,7 +200,24 @@ impl Exec {
                 built => built?,
             };
             // Kernels on Vulkan check every index themselves: the interpreter is not needed first.
+            let given = self.check.then(|| arguments.clone());
             let did = program.run(&self.dim, &mut arguments, limit.unwrap_or(LONGEST_RUN))?;
+            let mut checked = false;
+            if let Some(given) = given.filter(|_| did.findings.is_empty()) {
+                let (facts, dim) = (device.facts(), &self.dim);
+                let differs =
+                    differs_from_interpreter(facts, &module, self.adjoint, dim, given, &arguments);
+                match differs {
+                    Err(VulkanError::Refused(findings)) => {
+                        return self.refuse(global, &source, findings);
+                    }
+                    Ok(Some(difference)) => {
+                        bail!("{} and the interpreter differ in {difference}", facts.name)
+                    }
+                    Ok(None) => checked = true,
+                    Err(error) => return Err(error.into()),
+                }
+            }
             let ran = Ran {
                 device: format!("{}: {}", global.device, device.facts().name),
                 decision: Decision::requested(global.device),
@@ -205,6 +228,7 @@ impl Exec {
                     parallel: true,
                     ..warpsmith_interpreter::Outcome::default()
                 },
+                checked,
             };
             return self.report(global, &source, &module, &parameters, &arguments, ran);
         }
@@ -237,6 +261,7 @@ impl Exec {
         let ran = Ran {
             device,
             decision,
+            checked: self.check && outcome.native,
             outcome,
             lost_lines: 0,
         };
@@ -258,6 +283,7 @@ impl Exec {
             decision,
             outcome,
             lost_lines,
+            checked,
         } = ran;
         for (outputs, gradient) in [(&self.outputs, false), (&self.gradient_outputs, true)] {
             for (name, file) in outputs {
@@ -271,7 +297,7 @@ impl Exec {
             dim: self.dim.clone(),
             parallel: outcome.parallel,
             native: outcome.native,
-            checked: self.check && outcome.native,
+            checked,
             printed: outcome.printed,
             lost_lines,
             decision,
