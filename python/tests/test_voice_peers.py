@@ -346,3 +346,234 @@ def test_resampling(case):
     assert ours.shape == theirs.shape
     middle = slice(800, -800)
     assert np.abs(ours[middle] - theirs[middle]).max() < 5e-3
+
+
+def rhythm(r, sr, seconds=6.0):
+    """Clicks and chords at a steady tempo over a little noise."""
+    n = int(sr * seconds)
+    t = np.arange(n) / sr
+    y = 0.003 * r.standard_normal(n)
+    period = 60 / r.uniform(70, 170)
+    for count, beat in enumerate(np.arange(0.2, seconds - 0.3, period)):
+        since = t - beat
+        on = since > 0
+        y[on] += 0.5 * np.exp(-25 * since[on]) * np.sin(2 * np.pi * 90 * since[on])
+        if count % 4 == 0:
+            for note in (220, 277.2, 329.6):
+                y[on] += 0.05 * np.exp(-since[on]) * np.sin(2 * np.pi * note * since[on])
+    return y.astype(np.float32)
+
+
+def test_tempo_and_beats(case):
+    r, sr, _, _ = case
+    y = rhythm(r, sr)
+    hop = int(r.choice([256, 512]))
+    sizes = {"y": y, "sr": sr, "hop_length": hop}
+    window = int(r.integers(100, 400))
+    near(
+        voice.tempogram(win_length=window, **sizes),
+        librosa.feature.tempogram(win_length=window, **sizes),
+        1e-4,
+    )
+    likely = {"start_bpm": float(r.uniform(80, 150)), "std_bpm": float(r.uniform(0.5, 1.5))}
+    near(voice.tempo(**likely, **sizes), librosa.feature.tempo(**likely, **sizes), 1e-9)
+    trim = bool(r.integers(2))
+    for bpm in (None, 100.0):
+        ours, beats = voice.beat_track(trim=trim, bpm=bpm, units="time", **sizes)
+        theirs, there = librosa.beat.beat_track(trim=trim, bpm=bpm, units="time", **sizes)
+        assert np.asarray(ours).shape == np.asarray(theirs).shape
+        assert np.allclose(ours, theirs) and np.allclose(beats, there)
+    silent = voice.beat_track(y=np.zeros(9000, np.float32)), librosa.beat.beat_track(y=np.zeros(9000))
+    assert silent[0][0] == silent[1][0] == 0 and len(silent[0][1]) == len(silent[1][1]) == 0
+
+
+def test_tones_clicks_and_silences(case):
+    r, sr, _, y = case
+    kernel, margin = int(r.integers(5, 40)), float(r.uniform(1, 4))
+    how = {"n_fft": 1024, "hop_length": 256, "kernel_size": (kernel, 31), "margin": (margin, 1.0)}
+    ours, theirs = voice.hpss(y, **how), librosa.effects.hpss(y, **how)
+    for part, (one, other) in zip(("harmonic", "percussive"), zip(ours, theirs)):
+        near(one, other, 1e-4)
+        assert (getattr(voice.effects, part)(y, **how) == one).all()
+    top, hop = float(r.uniform(15, 40)), int(r.choice([128, 512]))
+    for sound in (y, np.stack([y, np.roll(y, sr // 3)])):
+        found = voice.effects.split(sound, top_db=top, frame_length=1024, hop_length=hop)
+        there = librosa.effects.split(sound, top_db=top, frame_length=1024, hop_length=hop)
+        assert found.tolist() == there.tolist()
+
+
+def test_features_of_spectra(case):
+    r, sr, frames, y = case
+    S = np.abs(librosa.stft(y, **frames))
+    assert S.dtype == np.float32
+    n_fft = frames["n_fft"]
+    share, p = float(r.uniform(0.5, 0.99)), float(r.uniform(1, 3))
+    for name, more in [
+        ("centroid", {}),
+        ("bandwidth", {"p": p}),
+        ("rolloff", {"roll_percent": share}),
+    ]:
+        ours = getattr(voice.feature, f"spectral_{name}")
+        theirs = getattr(librosa.feature, f"spectral_{name}")
+        near(ours(S=S, sr=sr, **more), theirs(S=S, sr=sr, n_fft=n_fft, **more), 1e-5)
+        freq = np.linspace(0, sr / 3, S.shape[0])
+        near(ours(S=S, freq=freq, **more), theirs(S=S, freq=freq, **more), 1e-5)
+        mine = ours(y=y, sr=sr, **frames, **more)
+        if name == "rolloff":
+            # A sum that just reaches the share may do so one bin later.
+            assert np.abs(mine - theirs(y=y, sr=sr, **frames, **more)).max() <= 1.01 * sr / n_fft
+        else:
+            near(mine, theirs(y=y, sr=sr, **frames, **more), 1e-4)
+    near(
+        voice.feature.spectral_flatness(S=S, power=p),
+        librosa.feature.spectral_flatness(S=S, power=p),
+        1e-4,
+    )
+    bands = {"fmin": float(r.uniform(150, 300)), "n_bands": 3, "quantile": 0.1}
+    linear = bool(r.integers(2))
+    near(
+        voice.feature.spectral_contrast(S=S, sr=sr, linear=linear, **bands),
+        librosa.feature.spectral_contrast(S=S, sr=sr, n_fft=n_fft, linear=linear, **bands),
+        1e-4,
+    )
+    near(
+        voice.feature.rms(S=S, frame_length=n_fft),
+        librosa.feature.rms(S=S, frame_length=n_fft),
+        1e-5,
+    )
+    levels = librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=sr, n_mels=40))
+    lifter = int(r.integers(0, 30))
+    near(
+        voice.feature.mfcc(S=levels, n_mfcc=13, lifter=lifter),
+        librosa.feature.mfcc(S=levels, n_mfcc=13, lifter=lifter),
+        1e-5,
+    )
+    sizes = {"sr": sr, "hop_length": 512, "n_fft": 2048}
+    near(
+        voice.onset.onset_strength(S=levels, **sizes),
+        librosa.onset.onset_strength(S=levels, **sizes),
+        1e-5,
+    )
+
+
+def test_settings_of_pyin(case):
+    r, sr, _, y = case
+    sizes = {"fmin": 70.0, "fmax": 600.0, "sr": sr, "frame_length": 2048}
+    how = {
+        "beta_parameters": (int(r.integers(1, 4)), int(r.integers(8, 25))),
+        "boltzmann_parameter": float(r.uniform(1, 3)),
+        "resolution": float(1 / r.integers(4, 20)),
+        "max_transition_rate": float(r.uniform(20, 60)),
+        "switch_prob": float(r.uniform(0.005, 0.1)),
+        "no_trough_prob": float(r.uniform(0.005, 0.05)),
+    }
+    f0, voiced, probability = voice.pyin(y, **how, **sizes)
+    theirs = librosa.pyin(y, **how, **sizes)
+    assert (voiced == theirs[1]).mean() > 0.97
+    both = voiced & theirs[1]
+    apart = np.abs(1200 * np.log2(f0[both] / theirs[0][both]))
+    assert (apart < 150 * how["resolution"]).mean() > 0.97
+    assert np.abs(probability - theirs[2]).mean() < 0.01
+
+
+def test_conversions(case):
+    r, sr, _, y = case
+    frames, hop = r.integers(0, 1000, 20), int(r.integers(1, 600))
+    samples, times = r.integers(0, 10**6, 20), r.uniform(0, 60, 20)
+    pairs = [
+        ("frames_to_samples", (frames,), {"hop_length": hop, "n_fft": 512}),
+        ("frames_to_time", (frames,), {"hop_length": hop, "n_fft": 512, "sr": sr}),
+        ("samples_to_frames", (samples,), {"hop_length": hop}),
+        ("samples_to_time", (samples,), {"sr": sr}),
+        ("time_to_frames", (times,), {"hop_length": hop, "sr": sr, "n_fft": 400}),
+        ("time_to_samples", (times,), {"sr": sr}),
+        ("hz_to_midi", (r.uniform(20, 9000, 9),), {}),
+        ("midi_to_hz", (r.uniform(0, 120, 9),), {}),
+        ("hz_to_mel", (r.uniform(0, 9000, 9),), {"htk": bool(r.integers(2))}),
+        ("mel_to_hz", (r.uniform(0, 60, 9),), {"htk": bool(r.integers(2))}),
+        ("mel_frequencies", (40,), {"fmin": 20.0, "fmax": sr / 2, "htk": bool(r.integers(2))}),
+        ("cqt_frequencies", (30,), {"fmin": 55.0, "bins_per_octave": 24, "tuning": 0.2}),
+        ("note_to_hz", (["C4", "A#3", "Bb2", "e5", "F♯1", "C-1"],), {}),
+        ("note_to_midi", ("D4+30",), {"round_midi": False}),
+    ]
+    for name, arguments, options in pairs:
+        ours = np.asarray(getattr(voice, name)(*arguments, **options))
+        theirs = np.asarray(getattr(librosa, name)(*arguments, **options))
+        assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12), name
+        assert ours.dtype.kind == theirs.dtype.kind, name
+        one = arguments[0][0] if not isinstance(arguments[0], (int, str)) else arguments[0]
+        assert np.ndim(getattr(voice, name)(one, **options)) == np.ndim(
+            getattr(librosa, name)(one, **options)
+        ), name
+    midi = r.uniform(20, 100, 9)
+    assert list(voice.midi_to_note(midi, cents=True)) == list(librosa.midi_to_note(midi, cents=True))
+    hertz = r.uniform(30, 4000, 9)
+    assert list(voice.hz_to_note(hertz)) == list(librosa.hz_to_note(hertz))
+    stereo = np.stack([y, -0.5 * y])
+    near(voice.to_mono(stereo), librosa.to_mono(stereo), 1e-6)
+    assert voice.get_duration(y=stereo, sr=sr) == librosa.get_duration(y=stereo, sr=sr)
+    for n_fft in (512, 513):
+        for center in (True, False):
+            S = {"S": np.ones((n_fft // 2 + 1, 77)), "n_fft": n_fft, "center": center, "sr": sr}
+            assert voice.get_duration(**S) == librosa.get_duration(**S)
+
+
+def test_files_and_rates(case, tmp_path):
+    soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed")
+    r, sr, _, y = case
+    path = tmp_path / "sound.wav"
+    kind = str(r.choice(["PCM_16", "PCM_24", "FLOAT"]))
+    soundfile.write(path, np.stack([y, np.roll(y, 99)]).T, sr, subtype=kind)
+    part = {"offset": float(r.uniform(0, 0.4)), "duration": float(r.uniform(0.1, 0.5))}
+    for how in ({}, {"mono": False}, part, {"mono": False, **part}):
+        ours, theirs = voice.load(path, sr=None, **how), librosa.load(path, sr=None, **how)
+        assert ours[1] == theirs[1] and ours[0].shape == theirs[0].shape
+        assert np.abs(ours[0] - theirs[0]).max() < 1e-7
+    assert voice.get_duration(path=path) == librosa.get_duration(path=path)
+    pytest.importorskip("soxr", reason="soxr is not installed")
+    for target in (22050, int(r.integers(4000, 50000)), int(r.integers(4000, 50000))):
+        ours, rate = voice.load(path, sr=target)
+        theirs, there = librosa.load(path, sr=target)
+        # 1.5 s at any two rates: the last sample may be one that the other rounds off.
+        assert rate == there == target and abs(len(ours) - len(theirs)) <= 1
+        count = min(len(ours), len(theirs))
+        edge = 2000 * target // min(sr, target) // 4 + 200
+        inside = slice(edge, count - edge)
+        # What lies near the lower of both Nyquist frequencies, the filters treat in their own ways.
+        low = [_lowpassed(x[:count], 0.7 * min(sr, target) / target) for x in (ours, theirs)]
+        assert np.abs(low[0][inside] - low[1][inside]).max() < 2e-3 * np.abs(theirs).max()
+
+
+def _lowpassed(y, share):
+    """A signal without what lies above a share of its Nyquist frequency, smoothly."""
+    spectrum = np.fft.rfft(y)
+    place = np.linspace(0, 1, len(spectrum))
+    fade = np.clip((share - place) / (0.15 * share), 0, 1)
+    return np.fft.irfft(spectrum * fade, len(y))
+
+
+def test_transforms_between_rates_and_from_magnitudes(tensors):
+    from torchaudio import transforms as theirs
+
+    r, sr, sizes, y = tensors
+    target = int(r.choice([8000, 11025, 22050, 48000]))
+    ours = voice.transforms.Resample(sr, target)(y).numpy()
+    peer = theirs.Resample(sr, target, lowpass_filter_width=64, rolloff=0.95)(y).numpy()
+    assert ours.shape == peer.shape
+    share = 0.6 * min(sr, target) / target
+    for one, other in zip(ours, peer):
+        low = [_lowpassed(x, share) for x in (one, other)]
+        inside = slice(len(one) // 10, -len(one) // 10)
+        assert np.abs(low[0] - low[1])[inside].max() < 5e-3 * np.abs(other).max()
+    sizes = {**sizes, "win_length": sizes["n_fft"]}
+    power = theirs.Spectrogram(**sizes)(y)
+    length = {"length": y.shape[-1]}
+
+    def distance(sound):
+        return np.linalg.norm(theirs.Spectrogram(**sizes)(sound).numpy() ** 0.5 - power.numpy() ** 0.5)
+
+    mine = voice.transforms.GriffinLim(**sizes, **length)(power)
+    assert mine.shape == y.shape
+    # Phases begin at random in both: the mean of several.
+    peers = [distance(theirs.GriffinLim(**sizes, **length)(power)) for _ in range(3)]
+    assert distance(mine) < 1.4 * np.mean(peers)

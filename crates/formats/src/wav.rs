@@ -8,6 +8,8 @@
 pub enum SampleFormat {
     /// Signed 16-bit integers.
     Integer16,
+    /// Signed 24-bit integers.
+    Integer24,
     /// 32-bit floats, full scale at 1.
     Float32,
 }
@@ -41,8 +43,14 @@ impl WavFormat {
     const fn sample_bytes(&self) -> u16 {
         match self.samples {
             SampleFormat::Integer16 => 2,
+            SampleFormat::Integer24 => 3,
             SampleFormat::Float32 => 4,
         }
+    }
+
+    /// Zeros after the samples of `frames` frames, so that the file's chunks have even lengths: 1 or 0.
+    pub const fn padding(&self, frames: u64) -> u64 {
+        frames.wrapping_mul(self.frame_bytes() as u64) % 2
     }
 
     /// Everything before the samples of a file of `frames` frames.
@@ -51,6 +59,7 @@ impl WavFormat {
         let chunks = self.chunks(frames);
         // What the size of a RIFF file does not count is its first eight bytes.
         let rest = data
+            .saturating_add(self.padding(frames))
             .saturating_add(chunks.len() as u64)
             .saturating_add(4 + 8);
         let mut head = Vec::with_capacity(96);
@@ -83,7 +92,7 @@ impl WavFormat {
     /// The chunks between the head and the data.
     fn chunks(&self, frames: u64) -> Vec<u8> {
         let (size, kind) = match self.samples {
-            SampleFormat::Integer16 => (16u32, 1u16),
+            SampleFormat::Integer16 | SampleFormat::Integer24 => (16u32, 1u16),
             // Whatever is not integers says how long its extension is, and how many frames follow.
             SampleFormat::Float32 => (18, 3),
         };
@@ -137,6 +146,18 @@ mod tests {
         assert_eq!((u32_at(&head, 4), u32_at(&head, 76)), (u32::MAX, u32::MAX));
         assert_eq!(u64_at(&head, 20), 72 + 4 * frames);
         assert_eq!((u64_at(&head, 28), u64_at(&head, 36)), (4 * frames, frames));
+    }
+
+    #[test]
+    fn an_odd_number_of_bytes_is_padded_and_the_file_counts_that() {
+        let narrow = WavFormat {
+            samples: SampleFormat::Integer24,
+            ..WavFormat::pcm16(8000, 1)
+        };
+        let head = narrow.head(3);
+        assert_eq!((narrow.padding(3), narrow.padding(4)), (1, 0));
+        assert_eq!((u32_at(&head, 40), u32_at(&head, 4)), (9, 36 + 9 + 1));
+        assert_eq!(head[32..36], [3, 0, 24, 0]);
     }
 
     #[test]

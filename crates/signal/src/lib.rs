@@ -17,6 +17,7 @@ mod loudness;
 mod normalise;
 mod resample;
 mod reverb;
+mod segments;
 mod summit;
 mod trim;
 
@@ -34,11 +35,12 @@ pub use frame::{
     transpose_into,
 };
 pub use interrupt::{checkpoint, interruptible};
-pub use level::{LevelStream, Levels, energy};
+pub use level::{EnergyVad, LevelStream, Levels, energy};
 pub use linear_prediction::{ROOTS_TOGETHER, burg, polynomial_roots};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
-pub use normalise::{LevelTarget, normalise};
+pub use normalise::{GainMeter, LevelTarget, amplify, normalise};
 pub use resample::{BrickWall, Quality, ResampleStream, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
+pub use segments::{Bridging, Segment, segments};
 pub use summit::{parabola, summit};
-pub use trim::{TrimSettings, trim};
+pub use trim::{TrimLook, TrimSettings, trim};

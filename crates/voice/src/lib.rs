@@ -32,7 +32,8 @@ pub use constant_q::{
     ConstantQ, ConstantQSettings, ConstantQStream, constant_q_in_place, constant_q_on_cuda,
 };
 pub use contrast::{
-    CONTRAST_BANDS, ContrastStream, LoudestLevels, SpectralContrast, contrast_on_cuda,
+    CONTRAST_BANDS, ContrastSettings, ContrastStream, LoudestLevels, SpectralContrast,
+    contrast_on_cuda,
 };
 pub use effect::griffin_lim::griffin_lim_on_cuda;
 pub use formants::formants_on_cuda;
@@ -41,7 +42,7 @@ pub use mel::{
     MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_in_place,
     mel_on_cuda,
 };
-pub use memory_room::check_room;
+pub use memory_room::{GrowingRoom, check_room};
 pub use net::{NetPitch, NetTrack, NetVad, net_on_cuda, net_vad_on_cuda};
 pub use onset::{
     OnsetDetector, OnsetStream, onset_frames, onset_strength_in_place, onset_strength_on_cuda,
@@ -62,16 +63,15 @@ pub use statistics::{
     SpectralShape, SpectralStatistics, StatisticsStream, statistics_in_place, statistics_on_cuda,
 };
 pub use vad::{
-    Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
-    Segment, SileroNetwork, StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode,
-    WebrtcStream, WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda, segments,
-    speech_probabilities_on_cuda,
+    FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
+    StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
+    neural_vad_on_cuda, periodicity_vad_on_cuda, speech_probabilities_on_cuda,
 };
 pub use warpsmith_neural::Weights;
 pub use warpsmith_signal as signal;
 pub use warpsmith_signal::{
-    Audio, ChannelChoice, Conditioning, Derivative, Framing, LevelStream, Levels, Loudness,
-    Padding, Result, SILENCE_LUFS, SignalError, SpectrumSettings, Symmetry, Window, check_finite,
-    delta, integrated_loudness,
+    Audio, Bridging, ChannelChoice, Conditioning, Derivative, EnergyVad, Framing, LevelStream,
+    Levels, Loudness, Padding, Result, SILENCE_LUFS, Segment, SignalError, SpectrumSettings,
+    Symmetry, Window, check_finite, delta, integrated_loudness, segments,
 };
 pub use workloads::workloads;

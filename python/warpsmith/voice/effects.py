@@ -8,6 +8,8 @@ import numpy as np
 
 from .. import _native
 from .arguments import count, each, number, one_signal, signals
+from .decibels import amplitude_to_db
+from .feature import rms
 
 
 def time_stretch(
@@ -69,6 +71,78 @@ def trim(
     sizes = count("frame_length", frame_length), count("hop_length", hop_length)
     start, end = _native.trim(signal, number("top_db", top_db), *sizes)
     return np.asarray(y)[start:end], np.array([start, end])
+
+
+def split(
+    y: Any, *, top_db: float = 60, frame_length: int = 2048, hop_length: int = 512
+) -> np.ndarray:
+    """The parts of `y` between silences, as first and last samples: `(parts, 2)`.
+
+    Silence is `top_db` below the loudest frame; of `(channels, samples)` in all channels.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.zeros(30000); y[10240:20480] = np.sin(np.arange(10240) / 5)
+    >>> voice.effects.split(y).tolist()
+    [[9728, 21504]]
+    """
+    least = -number("top_db", top_db)
+    level = rms(y=y, frame_length=frame_length, hop_length=hop_length)[..., 0, :]
+    decibels = amplitude_to_db(level, ref=np.max, top_db=None)
+    loud = (decibels > least).any(axis=tuple(range(decibels.ndim - 1)))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(np.int8)))
+    samples = np.minimum(edges * count("hop_length", hop_length), np.shape(y)[-1])
+    parts: np.ndarray = samples.reshape(-1, 2)
+    return parts
+
+
+def hpss(
+    y: Any,
+    *,
+    kernel_size: int | tuple[int, int] = 31,
+    power: float = 2.0,
+    margin: float | tuple[float, float] = 1.0,
+    n_fft: int = 2048,
+    hop_length: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The tones and the clicks of `y`, each as long as it.
+
+    Medians along time and along frequency (Fitzgerald 2010; margins after Driedger 2014), with
+    librosa's numbers. `kernel_size` and `margin` are those of both parts, or a pair.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(np.arange(16000) / 5); y[8000] += 5.0
+    >>> tones, clicks = voice.effects.hpss(y)
+    >>> bool(np.abs(clicks).argmax() == 8000)
+    True
+    """
+    sizes = _sizes(n_fft, hop_length)
+    kernels, margins = _pair("kernel_size", kernel_size), _pair("margin", margin)
+    how = (
+        count("kernel_size", kernels[0]),
+        count("kernel_size", kernels[1]),
+        number("power", power),
+        number("margin", margins[0]),
+        number("margin", margins[1]),
+    )
+
+    def compute(signal: np.ndarray) -> np.ndarray:
+        parts = _native.split_tones(signal, *sizes, how)
+        return np.stack([np.asarray(part) for part in parts])
+
+    both = each(y, compute)
+    return both[..., 0, :], both[..., 1, :]
+
+
+def harmonic(y: Any, **how: Any) -> np.ndarray:
+    """The tones of `y`; `how` are the choices of `hpss`."""
+    return hpss(y, **how)[0]
+
+
+def percussive(y: Any, **how: Any) -> np.ndarray:
+    """The clicks of `y`; `how` are the choices of `hpss`."""
+    return hpss(y, **how)[1]
 
 
 def preemphasis(y: Any, *, coef: float = 0.97, zi: Any = None) -> np.ndarray:
@@ -226,6 +300,14 @@ def normalize(
     ((measure, level),) = targets
     sound, _ = _native.normalise(array, count("sr", sr), measure, number(measure, level))
     return np.asarray(sound)
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} = {value!r} cannot be used: give one value, or two")
+        return value[0], value[1]
+    return value, value
 
 
 def _sizes(n_fft: int, hop_length: int | None) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import filters, gpu
+from . import filters, from_spectra, gpu
 from .arguments import (
     Window,
     bank,
@@ -18,7 +18,27 @@ from .arguments import (
     frames,
     number,
 )
+from .beat import tempo, tempogram
 from .spectra import spectrogram
+
+__all__ = [
+    "chroma_stft",
+    "delta",
+    "melspectrogram",
+    "mfcc",
+    "rms",
+    "spectral_bandwidth",
+    "spectral_centroid",
+    "spectral_contrast",
+    "spectral_entropy",
+    "spectral_flatness",
+    "spectral_flux",
+    "spectral_rolloff",
+    "spectral_slope",
+    "tempo",
+    "tempogram",
+    "zero_crossing_rate",
+]
 
 
 def melspectrogram(
@@ -92,6 +112,7 @@ def mfcc(
     *,
     y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     n_mfcc: int = 20,
     norm: str = "ortho",
     lifter: float = 0.0,
@@ -111,6 +132,7 @@ def mfcc(
 ) -> Any:
     """Cepstral coefficients, an orthonormal DCT-II of mel powers in dB: `(..., n_mfcc, frames)`.
 
+    `S` are mel powers in dB, `(..., filters, frames)`, in place of a signal.
     `norm` is that of the DCT, `mel_norm` that of the filters. Powers count from `top_db` below the
     largest of their signal on. `lifter` L weights coefficient k by `1 + L/2·sin(π(k+1)/L)`.
     `device="cuda"` takes a float32 array on a GPU and leaves the result there: frames of a power of
@@ -128,6 +150,10 @@ def mfcc(
         raise ValueError(f"norm = {norm!r} cannot be used: the DCT is orthonormal, 'ortho'")
     if number("lifter", lifter) < 0:
         raise ValueError(f"lifter = {lifter} cannot be used: it must not be below 0")
+    if S is not None:
+        if device not in (None, "cpu"):
+            raise ValueError('device="cuda" takes signals')
+        return from_spectra.cepstra(S, kept, float(lifter))
     cepstrum = True, None if top_db is None else number("top_db", top_db), kept, float(lifter)
     if gpu.computes_there(y, device):
         return gpu.compute(
@@ -152,12 +178,18 @@ def delta(data: Any, *, width: int = 9, order: int = 1) -> np.ndarray:
 
 def rms(
     *,
-    y: Any,
+    y: Any = None,
+    S: Any = None,
     frame_length: int = 2048,
     hop_length: int = 512,
     center: bool = True,
 ) -> np.ndarray:
-    """The root of the mean square of every frame, `(..., 1, frames)`."""
+    """The root of the mean square of every frame, `(..., 1, frames)`.
+
+    `S` are magnitudes of frames of `frame_length` samples in place of a signal.
+    """
+    if S is not None:
+        return from_spectra.rms(S, frame_length)
     return _level(y, 0, frame_length, hop_length, center)
 
 
@@ -175,6 +207,17 @@ def _level(y: Any, which: int, frame_length: int, hop_length: int, center: bool)
     return each_matrix(y, lambda signal: _native.levels(signal, *sizes, ends)[which])
 
 
+def _spectra(
+    y: Any, S: Any, of: tuple[int, int, int, str, float, str], device: str | None
+) -> np.ndarray:
+    """The magnitudes that were given, or those of a signal."""
+    if device not in (None, "cpu"):
+        raise ValueError('device="cuda" takes signals, and librosa\'s default settings')
+    if S is not None:
+        return np.asarray(S)
+    return each_matrix(y, lambda signal: _native.stft(signal, of, "magnitude"))
+
+
 def _shape(
     name: str, y: Any, sr: float, of: tuple[int, int, int, str, float, str], device: str | None
 ) -> Any:
@@ -188,68 +231,102 @@ def _shape(
 
 def spectral_centroid(
     *,
-    y: Any,
+    y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     n_fft: int = 2048,
     hop_length: int = 512,
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
+    freq: Any = None,
     device: str | None = None,
 ) -> Any:
-    """The mean frequency of the magnitudes, Hz, `(..., 1, frames)`."""
+    """The mean frequency of the magnitudes, Hz, `(..., 1, frames)`.
+
+    `S` are magnitudes in place of a signal, `freq` the frequencies of their bins.
+    """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    if S is not None or freq is not None:
+        return from_spectra.centroid(_spectra(y, S, of, device), sr, freq)
     return _shape("centroid", y, sr, of, device)
 
 
 def spectral_bandwidth(
     *,
-    y: Any,
+    y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     n_fft: int = 2048,
     hop_length: int = 512,
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
+    freq: Any = None,
+    p: float = 2.0,
     device: str | None = None,
 ) -> Any:
-    """The root mean square distance from the centroid, Hz, `(..., 1, frames)`."""
+    """The root mean square distance from the centroid, Hz, `(..., 1, frames)`.
+
+    `S` are magnitudes in place of a signal, `freq` the frequencies of their bins. `p` is the power that
+    distances are taken to.
+    """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    if S is not None or freq is not None or p != 2:
+        return from_spectra.bandwidth(_spectra(y, S, of, device), sr, freq, p)
     return _shape("bandwidth", y, sr, of, device)
 
 
 def spectral_rolloff(
     *,
-    y: Any,
+    y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     n_fft: int = 2048,
     hop_length: int = 512,
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
+    freq: Any = None,
+    roll_percent: float = 0.85,
     device: str | None = None,
 ) -> Any:
-    """The frequency below which 85 % of the magnitudes lie, Hz, `(..., 1, frames)`."""
+    """The frequency below which 85 % of the magnitudes lie, Hz, `(..., 1, frames)`.
+
+    `roll_percent` is another share than 0.85.
+    `S` are magnitudes in place of a signal, `freq` the frequencies of their bins.
+    """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    if S is not None or freq is not None or roll_percent != 0.85:
+        return from_spectra.rolloff(_spectra(y, S, of, device), sr, freq, roll_percent)
     return _shape("rolloff", y, sr, of, device)
 
 
 def spectral_flatness(
     *,
-    y: Any,
+    y: Any = None,
+    S: Any = None,
     n_fft: int = 2048,
     hop_length: int = 512,
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
+    amin: float = 1e-10,
+    power: float = 2.0,
     device: str | None = None,
 ) -> Any:
-    """The geometric over the arithmetic mean of the powers, `(..., 1, frames)`."""
+    """The geometric over the arithmetic mean of the powers, `(..., 1, frames)`.
+
+    `S` are magnitudes in place of a signal, which `power` makes powers; below `amin` they count
+    as that.
+    """
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    if S is not None or amin != 1e-10 or power != 2:
+        return from_spectra.flatness(_spectra(y, S, of, device), amin, power)
     return _shape("flatness", y, 22050, of, device)
 
 
@@ -306,18 +383,32 @@ def spectral_slope(
 
 def spectral_contrast(
     *,
-    y: Any,
+    y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     n_fft: int = 2048,
     hop_length: int = 512,
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
     pad_mode: str = "constant",
+    freq: Any = None,
+    fmin: float = 200.0,
+    n_bands: int = 6,
+    quantile: float = 0.02,
+    linear: bool = False,
 ) -> np.ndarray:
-    """Peaks over valleys below 200 Hz and in six octaves above, dB, `(..., 7, frames)`."""
+    """Peaks over valleys below 200 Hz and in six octaves above, dB, `(..., 7, frames)`.
+
+    `fmin` is the upper edge of the lowest band, `n_bands` the octaves above it, `quantile` the
+    share of a band's bins that are its peaks and its valleys; with `linear` differences are not in
+    dB. `S` are magnitudes in place of a signal, `freq` the frequencies of their bins.
+    """
     rate = count("sr", sr)
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    of_bands = fmin, n_bands, quantile, linear
+    if S is not None or freq is not None or of_bands != (200, 6, 0.02, False):
+        return from_spectra.contrast(_spectra(y, S, of, None), rate, freq, *of_bands)
     return each_matrix(y, lambda signal: _native.spectral_contrast(signal, rate, of))
 
 

@@ -7,23 +7,29 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import gpu
+from . import from_spectra, gpu
 from .arguments import count, each, one_signal
 
 
 def onset_strength(
     *,
-    y: Any,
+    y: Any = None,
     sr: float = 22050,
+    S: Any = None,
     hop_length: int = 512,
     n_fft: int = 2048,
     device: str | None = None,
 ) -> Any:
     """How much the level rises in every frame: the mean over mel bands of the rise in dB.
 
+    `S` are levels of bands in dB in place of a signal, `(..., bands, frames)`.
     `device="cuda"` takes a float32 array on a GPU and leaves the result there.
     """
     sizes = count("sr", sr), count("n_fft", n_fft), count("hop_length", hop_length)
+    if S is not None:
+        if device not in (None, "cpu"):
+            raise ValueError('device="cuda" takes signals')
+        return from_spectra.rises(S, *sizes[1:])
     if gpu.computes_there(y, device):
         return gpu.compute(y, device, lambda place: _native.gpu_onset_strength(place, *sizes))
     return each(y, lambda signal: _native.onset_strength(signal, *sizes))

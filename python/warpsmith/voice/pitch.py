@@ -52,6 +52,12 @@ def pyin(
     sr: float = 22050,
     frame_length: int = 2048,
     hop_length: int | None = None,
+    beta_parameters: tuple[int, int] = (2, 18),
+    boltzmann_parameter: float = 2.0,
+    resolution: float = 0.1,
+    max_transition_rate: float = 35.92,
+    switch_prob: float = 0.01,
+    no_trough_prob: float = 0.01,
     fill_na: float | None = np.nan,
     center: bool = True,
     pad_mode: str = "constant",
@@ -59,7 +65,9 @@ def pyin(
 ) -> Any:
     """Frequency, voicing and its probability of every frame (Mauch and Dixon 2014).
 
-    Unvoiced frames have the frequency `fill_na`; with `None`, that of the best path.
+    Unvoiced frames have the frequency `fill_na`; with `None`, that of the best path. The other
+    choices are librosa's; `beta_parameters` are whole numbers, and `resolution` is a semitone over
+    a whole number.
     `device="cuda"` takes a float32 array on a GPU and leaves the three results there.
 
     >>> import numpy as np
@@ -70,13 +78,32 @@ def pyin(
     True
     """
     sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
+    bins = round(1.0 / number("resolution", resolution)) if resolution else 0
+    if not 1 <= bins <= 100 or abs(bins * resolution - 1) > 1e-6:
+        raise ValueError(
+            f"resolution = {resolution} cannot be used: a semitone over a whole number up to 100"
+        )
+    try:
+        first, second = beta_parameters
+    except (TypeError, ValueError):
+        raise ValueError(f"beta_parameters = {beta_parameters!r}: give two numbers") from None
+    how = (
+        (count("beta_parameters", first), count("beta_parameters", second)),
+        number("boltzmann_parameter", boltzmann_parameter),
+        number("no_trough_prob", no_trough_prob),
+        bins,
+        number("max_transition_rate", max_transition_rate),
+        number("switch_prob", switch_prob),
+    )
     if gpu.computes_there(y, device):
+        if how != ((2, 18), 2.0, 0.01, 10, 35.92, 0.01):
+            raise ValueError('device="cuda" has librosa\'s default settings')
         fill = None if fill_na is None else float(fill_na)
         return gpu.compute(y, device, lambda place: _native.gpu_pyin(place, rate, *sizes, fill))
     track = each(
         y,
         lambda signal: np.stack(
-            [np.asarray(row, np.float32) for row in _native.pyin(signal, rate, *sizes)]
+            [np.asarray(row, np.float32) for row in _native.pyin(signal, rate, *sizes, how)]
         ),
     )
     f0, voiced = track[..., 0, :].copy(), track[..., 1, :] > 0

@@ -144,6 +144,23 @@ def cpps(y: Any, *, sr: float, fmin: float = 60.0, fmax: float = 330.0) -> float
     return _native.cepstral_prominence(one_signal(y), count("sr", sr), span(fmin, fmax))
 
 
+def quality(
+    y: Any, *, sr: float, fmin: float = 75.0, fmax: float = 600.0
+) -> dict[str, float]:
+    """All figures of one voice's quality by their names, as Praat's standard settings give them.
+
+    Pitch, the share of voiced frames, jitter and shimmer (shares, not per cent), both
+    harmonics-to-noise ratios, CPPS, and the vibrato's rate and depth. NaN is absent.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> found = voice.quality(np.sin(2 * np.pi * 100 * np.arange(16000) / 16000), sr=16000)
+    >>> round(found["pitch_median_hz"]), found["jitter_local"] < 1e-4
+    (100, True)
+    """
+    return _native.quality(one_signal(y), count("sr", sr), span(fmin, fmax))
+
+
 def vibrato(f0: Any, *, hop_seconds: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rate (Hz), depth (cents) and regularity (0 to 1) of the vibrato around each frame of pitch.
 

@@ -196,29 +196,3 @@ def estimate_tuning(
     """
     of = frames(n_fft, hop_length, None, "hann", True, "constant")
     return _native.estimate_tuning(one_signal(y), count("sr", sr), of, True)
-
-
-def fft_frequencies(*, sr: float = 22050, n_fft: int = 2048) -> np.ndarray:
-    """The frequencies of the bins, Hz."""
-    size = count("n_fft", n_fft)
-    if size > 1 << 22:
-        raise ValueError(f"n_fft = {size} cannot be used: at most {1 << 22} samples")
-    return np.fft.rfftfreq(n=size, d=1.0 / _rate(sr))
-
-
-def frames_to_time(
-    frames: Any, *, sr: float = 22050, hop_length: int = 512, n_fft: int | None = None
-) -> np.ndarray:
-    """The times of frames, seconds; with `n_fft`, of the middles of frames that are not centred."""
-    offset = 0 if n_fft is None else count("n_fft", n_fft) // 2
-    hop = count("hop_length", hop_length)
-    times: np.ndarray = (np.asarray(frames) * hop + offset) / _rate(sr)
-    return times
-
-
-def _rate(sr: float) -> float:
-    """Samples per second, which for times need not be a whole number."""
-    rate = number("sr", sr)
-    if rate <= 0:
-        raise ValueError(f"sr = {sr!r} cannot be used: it must be above 0")
-    return rate

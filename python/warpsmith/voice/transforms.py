@@ -19,6 +19,7 @@ import numpy as np
 from . import feature, files, spectra
 from .arguments import Window, count, number
 from .decibels import amplitude_to_db, power_to_db
+from .from_spectra import cosines
 
 _SCALES = {"htk": True, "slaney": False}
 
@@ -120,12 +121,7 @@ class MFCC(_Transform):
         self._mel = MelSpectrogram(sample_rate, **(melkwargs or {}))
         n_mels = count("n_mels", self._mel._options["n_mels"])
         kept = count("n_mfcc", n_mfcc)
-        if kept > n_mels:
-            raise ValueError(f"n_mfcc = {kept} cannot be used: there are {n_mels} filters")
-        k, n = np.arange(kept)[:, None], np.arange(n_mels)[None]
-        cosines = np.cos(np.pi / n_mels * (n + 0.5) * k) * np.sqrt(2 / n_mels)
-        cosines[0] /= np.sqrt(2)
-        self._cosines = cosines.astype(np.float32)
+        self._cosines = cosines(n_mels, kept).astype(np.float32)
 
     def _compute(self, waveform: Any) -> np.ndarray:
         levels = power_to_db(self._mel._compute(waveform), top_db=80.0)

@@ -5,18 +5,17 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use rayon::prelude::*;
+use warpsmith_descriptors::overview::{voice_framing, voice_range};
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::formants::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{
-    Audio, FeatureSettings, Framing, Layout, Levels, MelFeature, PitchRange, Preset, Pyin,
-    PyinSettings, PyinTrack, Sizes, Stage, StatisticalSettings, StatisticalVad, formants_on_cuda,
-    mel_on_cuda, pyin_on_cuda,
+    Audio, FeatureSettings, Layout, Levels, MelFeature, Preset, Pyin, PyinSettings, PyinTrack,
+    Sizes, Stage, StatisticalSettings, StatisticalVad, formants_on_cuda, mel_on_cuda, pyin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::{by_rate, unless_unsupported};
 use super::input::Input;
-use super::pitch::default_framing;
 use super::sheet::Sheet;
 use warpsmith_console::global::Global;
 
@@ -68,20 +67,9 @@ pub(super) struct Sound {
     formants: Vec<Vec<Formant>>,
 }
 
-pub(super) fn range(rate: u32) -> PitchRange {
-    PitchRange {
-        high_hz: PitchRange::VOICE.high_hz.min(f64::from(rate) / 2.0),
-        ..PitchRange::VOICE
-    }
-}
-
-pub(super) fn framing(rate: u32) -> Framing {
-    default_framing(rate, range(rate))
-}
-
 fn mel_settings(rate: u32) -> FeatureSettings {
     let sizes = Sizes {
-        hop: framing(rate).hop,
+        hop: voice_framing(rate).hop,
         ..Sizes::for_speech(rate)
     };
     FeatureSettings {
@@ -131,7 +119,14 @@ impl Sound {
             .collect();
         let tracks = by_rate(&signals, |rate, same| {
             let settings = PyinSettings::default();
-            let said = pyin_on_cuda(gpu, rate, framing(rate), range(rate), settings, same);
+            let said = pyin_on_cuda(
+                gpu,
+                rate,
+                voice_framing(rate),
+                voice_range(rate),
+                settings,
+                same,
+            );
             unless_unsupported(global, said, || {
                 same.iter()
                     .map(|signal| pitch_on_cpu(rate, signal))
@@ -170,7 +165,7 @@ impl Sound {
     /// The numbers of every frame; `speech` are the decisions of [`Self::speech`].
     pub(super) fn sheet(&self, columns: &[Column], speech: &[bool]) -> Result<Sheet> {
         let rate = self.audio.sample_rate;
-        let framing = framing(rate);
+        let framing = voice_framing(rate);
         let frames = self.pitch.voiced.len();
         let wants = |column: Column| columns.contains(&column);
         let bands = mel_settings(rate).rows();
@@ -233,7 +228,7 @@ impl Sound {
 
 fn pitch_on_cpu(rate: u32, signal: &[f32]) -> Result<PyinTrack> {
     let settings = PyinSettings::default();
-    let mut pyin = Pyin::new(rate, framing(rate), range(rate), settings)?;
+    let mut pyin = Pyin::new(rate, voice_framing(rate), voice_range(rate), settings)?;
     pyin.check_room(signal.len())?;
     Ok(pyin.track(signal))
 }

@@ -7,12 +7,12 @@ use anyhow::Result;
 use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
+use warpsmith_descriptors::overview::{Heard, Overview};
 use warpsmith_device::CudaDevice;
-use warpsmith_voice::{Segment, integrated_loudness, segments};
 
 use super::analysis::{Column, Sound, Wanted};
 use super::device::{GROUP_BYTES, gpu_for};
-use super::heard::Heard;
+use super::heard::in_pieces;
 use super::input::Input;
 use super::live::is_long;
 use super::places::Place;
@@ -60,30 +60,9 @@ struct Row {
 #[serde(rename_all = "snake_case")]
 enum Analysis {
     #[serde(untagged)]
-    Done(Summary),
+    Done(Overview),
     #[serde(untagged)]
     Failed { error: String },
-}
-
-#[derive(Serialize)]
-struct Summary {
-    seconds: f64,
-    sample_rate: u32,
-    channels: usize,
-    /// Largest magnitude, full scale at 1.
-    peak: f32,
-    /// Samples at or beyond full scale.
-    clipped: usize,
-    /// Absent where the file is shorter than 0.4 s.
-    loudness_lufs: Option<f64>,
-    speech: Vec<Segment>,
-    speech_seconds: f64,
-    /// Share of the frames that are voiced.
-    voiced_share: f64,
-    /// Median frequency of the voiced frames, Hz.
-    pitch_median_hz: Option<f32>,
-    pitch_low_hz: Option<f32>,
-    pitch_high_hz: Option<f32>,
 }
 
 impl Analyze {
@@ -100,7 +79,7 @@ impl Analyze {
         let global = &check_outputs(global, &[("--output", self.destination.file())])?;
         let done = AtomicUsize::new(0);
         let count = places.len();
-        let finish = |place: &Place, result: Result<Summary>| {
+        let finish = |place: &Place, result: Result<Overview>| {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(global, &format!("{done}/{count} files"));
             Row {
@@ -118,8 +97,8 @@ impl Analyze {
                 .par_iter()
                 .map(|place| {
                     if self.is_heard_in_pieces(place) {
-                        let heard = Heard::in_pieces(&self.input, &place.input);
-                        return finish(place, heard.map(Summary::of));
+                        let heard = in_pieces(&self.input, &place.input);
+                        return finish(place, heard.map(Overview::from));
                     }
                     let sound = Sound::read(&self.input, &place.input);
                     let heard = sound.and_then(|sound| sound.hear(self.wanted()));
@@ -146,7 +125,7 @@ impl Analyze {
         global: &Global,
         gpu: &CudaDevice,
         places: &[Place],
-        finish: impl Fn(&Place, Result<Summary>) -> Row + Sync,
+        finish: impl Fn(&Place, Result<Overview>) -> Row + Sync,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::with_capacity(places.len());
         let mut rest = places;
@@ -182,60 +161,23 @@ impl Analyze {
         }
     }
 
-    fn summarise(&self, global: &Global, place: &Place, sound: Sound) -> Result<Summary> {
+    fn summarise(&self, global: &Global, place: &Place, sound: Sound) -> Result<Overview> {
         let speech = sound.speech()?;
         if self.destination.is_file() {
             let sheet = sound.sheet(&self.columns, &speech)?;
             self.destination.write(global, place, &sheet)?;
         }
-        let audio = &sound.audio;
-        let samples = || audio.channels.iter().flatten();
-        Ok(Summary::of(Heard {
-            seconds: audio.seconds(),
-            sample_rate: audio.sample_rate,
-            channels: audio.channels.len(),
-            peak: samples().fold(0.0f32, |peak, x| peak.max(x.abs())),
-            clipped: samples().filter(|x| x.abs() >= 1.0).count(),
-            loudness: integrated_loudness(audio).ok(),
+        Ok(Overview::from(Heard {
             speech,
             frames: sound.pitch.voiced.len(),
             voiced: sound.pitch.voiced_hertz().collect(),
+            ..Heard::levels(&sound.audio)
         }))
     }
 
     /// Whether the numbers of a whole file are wanted, and it is long.
     fn is_heard_in_pieces(&self, place: &Place) -> bool {
         !self.destination.is_file() && is_long(&self.input, &place.input)
-    }
-}
-
-impl Summary {
-    fn of(heard: Heard) -> Self {
-        let speech: Vec<Segment> = segments(&heard.speech, 0.01)
-            .into_iter()
-            .map(|segment| Segment {
-                end: segment.end.min(heard.seconds),
-                ..segment
-            })
-            .collect();
-        let mut voiced = heard.voiced;
-        voiced.sort_unstable_by(f32::total_cmp);
-        Self {
-            seconds: heard.seconds,
-            sample_rate: heard.sample_rate,
-            channels: heard.channels,
-            peak: heard.peak,
-            clipped: heard.clipped,
-            loudness_lufs: heard.loudness,
-            speech_seconds: speech
-                .iter()
-                .fold(0.0, |sum, segment| sum + segment.end - segment.start),
-            speech,
-            voiced_share: voiced.len() as f64 / heard.frames.max(1) as f64,
-            pitch_median_hz: voiced.get(voiced.len() / 2).copied(),
-            pitch_low_hz: voiced.first().copied(),
-            pitch_high_hz: voiced.last().copied(),
-        }
     }
 }
 

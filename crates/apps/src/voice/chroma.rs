@@ -11,6 +11,7 @@ use warpsmith_voice::{
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
+use super::frame_sizes::Peer;
 use super::input::Input;
 use super::live::{Framewise, Listening};
 use super::sheet::{Destination, Sheet, by_frames};
@@ -24,12 +25,13 @@ const NAMES: [&str; PITCH_CLASSES] = [
 
 /// Compute the power of the twelve pitch classes, as librosa does: the strongest of a frame is 1.
 ///
-/// librosa estimates the tuning unless told otherwise: `--tuning auto`.
+/// librosa estimates the tuning unless told otherwise: `--like librosa`.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice chroma song.wav --as npy --output chroma.npy
   warpsmith voice chroma song.wav --transform 1024 --hop 512
   warpsmith voice chroma song.wav --tuning auto
+  warpsmith voice chroma song.wav --like librosa
   warpsmith voice chroma *.wav --output classes --device cuda")]
 pub(crate) struct Chroma {
     #[command(flatten)]
@@ -42,14 +44,13 @@ pub(crate) struct Chroma {
     /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
-    /// Semitones that the music is tuned above A4 = 440 Hz, or `auto` to estimate them; a note says them.
-    #[arg(
-        long,
-        value_name = "SEMITONES",
-        default_value = "0",
-        allow_negative_numbers = true
-    )]
-    tuning: Tuning,
+    /// Semitones that the music is tuned above A4 = 440 Hz, or `auto` to estimate them; a note says them;
+    /// default: 0, with `--like librosa` auto.
+    #[arg(long, value_name = "SEMITONES", allow_negative_numbers = true)]
+    tuning: Option<Tuning>,
+    /// Take librosa's hop of 512 samples and its estimate of the tuning where nothing else is given; a note says them.
+    #[arg(long, value_enum, value_name = "PEER")]
+    like: Option<Peer>,
 }
 
 /// How music is tuned.
@@ -74,7 +75,29 @@ impl std::str::FromStr for Tuning {
 }
 
 impl Chroma {
+    /// The tuning that is wanted.
+    fn tuning(&self) -> Tuning {
+        self.tuning.unwrap_or(match self.like {
+            Some(Peer::Librosa) => Tuning::Auto,
+            None => Tuning::Semitones(0.0),
+        })
+    }
+
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.like.is_some() {
+            let framing = self.spectrum(16_000).framing;
+            let tuning = match self.tuning() {
+                Tuning::Auto => "estimated".to_owned(),
+                Tuning::Semitones(semitones) => format!("{semitones}"),
+            };
+            note(
+                global,
+                &format!(
+                    "note: like librosa: {} points, hop {}, tuning {tuning}",
+                    framing.length, framing.hop
+                ),
+            );
+        }
         let listener = |_: &Path, rate: u32| {
             let spectrum = self.spectrum(rate);
             let names = NAMES.map(str::to_owned).to_vec();
@@ -95,16 +118,16 @@ impl Chroma {
             workload: "voice/chroma",
             input: &self.input,
             destination: &self.destination,
-            fits: self.tuning == Tuning::Semitones(0.0),
+            fits: self.tuning() == Tuning::Semitones(0.0),
             // A tuning is estimated from the whole signal.
-            listener: (self.tuning != Tuning::Auto).then_some(listener),
+            listener: (self.tuning() != Tuning::Auto).then_some(listener),
             rate: None,
         }
         .write_sheets(
             global,
             |signal, rate| {
                 let spectrum = self.spectrum(rate);
-                let tuning = match self.tuning {
+                let tuning = match self.tuning() {
                     Tuning::Semitones(semitones) => semitones,
                     Tuning::Auto => {
                         let tuning = estimate_tuning(signal, spectrum, rate)?;
@@ -119,7 +142,7 @@ impl Chroma {
                 Ok(sheet(&by_frames(&classes, PITCH_CLASSES)))
             },
             |gpu, rate, signals| {
-                if self.tuning != Tuning::Semitones(0.0) {
+                if self.tuning() != Tuning::Semitones(0.0) {
                     return Err(WorkloadError::Unsupported {
                         workload: "voice/chroma",
                         reason: "a tuning; the kernel takes A4 = 440 Hz".to_owned(),
@@ -133,7 +156,7 @@ impl Chroma {
 
     /// The tuning where it is not to be estimated.
     fn fixed_tuning(&self) -> f64 {
-        match self.tuning {
+        match self.tuning() {
             Tuning::Semitones(semitones) => semitones,
             Tuning::Auto => 0.0,
         }
@@ -143,7 +166,10 @@ impl Chroma {
         let speech = Sizes::for_speech(rate);
         let sizes = Sizes {
             transform: self.transform,
-            hop: self.hop.unwrap_or(speech.hop),
+            hop: self.hop.unwrap_or(match self.like {
+                Some(Peer::Librosa) => Preset::Librosa.own_sizes(rate).hop,
+                None => speech.hop,
+            }),
             ..speech
         };
         Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_voice::{ConstantQ, ConstantQSettings, ConstantQStream, constant_q_on_cuda};
+use warpsmith_voice::{ConstantQ, ConstantQSettings, ConstantQStream, Preset, constant_q_on_cuda};
 
 use super::device::Task;
+use super::frame_sizes::Peer;
 use super::input::Input;
 use super::live::{Listener, Listening};
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 /// Compute the magnitude of constant-Q spectra, as librosa does: a column to a note.
 #[derive(Args)]
@@ -39,10 +41,17 @@ pub(crate) struct Cqt {
     /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
+    /// Take librosa's hop of 512 samples where none is given; a note says it.
+    #[arg(long, value_enum, value_name = "PEER")]
+    like: Option<Peer>,
 }
 
 impl Cqt {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.like.is_some() {
+            let settings = self.settings(16_000);
+            note(global, &format!("note: like librosa: hop {}", settings.hop));
+        }
         let listener = |_: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             let settings = self.settings(rate);
             Ok(Box::new(LiveCqt {
@@ -84,7 +93,10 @@ impl Cqt {
     }
 
     fn settings(&self, rate: u32) -> ConstantQSettings {
-        let piano = ConstantQSettings::piano(self.hop.unwrap_or((rate as usize / 100).max(1)));
+        let piano = ConstantQSettings::piano(self.hop.unwrap_or(match self.like {
+            Some(Peer::Librosa) => Preset::Librosa.own_sizes(rate).hop,
+            None => (rate as usize / 100).max(1),
+        }));
         ConstantQSettings {
             lowest_hz: self.lowest.unwrap_or(piano.lowest_hz),
             bins: self.bins,

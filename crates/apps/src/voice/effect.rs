@@ -2,17 +2,18 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use warpsmith_formats::wav::SampleFormat;
 use warpsmith_voice::effect::{
     DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch,
 };
 use warpsmith_voice::signal::{
-    LevelTarget, Quality, ResampleStream, Resampler, Reverb, ReverbSettings, TrimSettings,
-    normalise, trim,
+    LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings,
 };
-use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_room};
+use warpsmith_voice::{ChannelChoice, SignalError};
 
+use super::conversion::{Conversion, Wanted};
 use super::input::Input;
-use super::sound::{Changing, PieceChange, SoundOutput, by_channel};
+use super::sound::{SoundOutput, by_channel};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::numbers;
@@ -76,13 +77,42 @@ pub(crate) struct PitchShift {
     /// Semitones up; negative is down.
     #[arg(long, allow_negative_numbers = true)]
     semitones: f64,
+    #[command(flatten)]
+    sizes: VocoderSizes,
+}
+
+/// The spectra that the phase vocoder goes by.
+#[derive(Args, Clone, Copy)]
+struct VocoderSizes {
+    /// Points of the transform; default: the power of two from 64 ms on (librosa: 2048).
+    #[arg(long)]
+    transform: Option<usize>,
+    /// Samples between frames; default: a quarter of the transform.
+    #[arg(long)]
+    hop: Option<usize>,
+}
+
+impl VocoderSizes {
+    fn settings(self, rate: u32) -> StretchSettings {
+        let transform = self
+            .transform
+            .unwrap_or(StretchSettings::for_voice(rate).transform);
+        StretchSettings {
+            transform,
+            hop: self.hop.unwrap_or((transform / 4).max(1)),
+        }
+    }
 }
 
 impl PitchShift {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        stretched(&self.output, global, &self.input, |channel, settings| {
-            pitch_shift(channel, self.semitones, settings)
-        })
+        stretched(
+            &self.output,
+            self.sizes,
+            global,
+            &self.input,
+            |channel, settings| pitch_shift(channel, self.semitones, settings),
+        )
     }
 }
 
@@ -99,25 +129,32 @@ pub(crate) struct Stretch {
     /// Speed: 2 is half as long.
     #[arg(long = "speed", alias = "rate", value_name = "TIMES")]
     rate: f64,
+    #[command(flatten)]
+    sizes: VocoderSizes,
 }
 
 impl Stretch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        stretched(&self.output, global, &self.input, |channel, settings| {
-            time_stretch(channel, self.rate, settings)
-        })
+        stretched(
+            &self.output,
+            self.sizes,
+            global,
+            &self.input,
+            |channel, settings| time_stretch(channel, self.rate, settings),
+        )
     }
 }
 
 /// Writes what `change` makes of each channel with settings that suit its rate.
 fn stretched(
     output: &SoundOutput,
+    sizes: VocoderSizes,
     global: &Global,
     input: &Input,
     change: impl Fn(&[f32], StretchSettings) -> Result<Vec<f32>, SignalError>,
 ) -> Result<Outcome> {
     output.each(global, input, |audio| {
-        let settings = StretchSettings::for_voice(audio.sample_rate);
+        let settings = sizes.settings(audio.sample_rate);
         by_channel(audio, |channel| Ok(change(channel, settings)?))
     })
 }
@@ -126,8 +163,8 @@ fn stretched(
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice convert song.m4a --rate 16000 --mono --output song.wav
-  warpsmith voice convert *.flac --loudness -16 --trim 60 --output masters/
-  warpsmith voice convert dry.wav --reverb 1.5 --output wet.wav")]
+  warpsmith voice convert *.flac --loudness -16 --trim 60 --bits 24 --output masters/
+  warpsmith voice convert dry.wav --reverb 1.5 --room 2 --wet 0.5 --output wet.wav")]
 pub(crate) struct Convert {
     #[command(flatten)]
     input: Input,
@@ -142,12 +179,24 @@ pub(crate) struct Convert {
     /// One channel, as `--channels` says.
     #[arg(long)]
     mono: bool,
+    /// Bits of a sample; a note counts samples that are cut off.
+    #[arg(long, value_enum, default_value_t = Bits::Floats)]
+    bits: Bits,
     /// Drop what is this many dB below the loudest frame from both ends.
     #[arg(long, value_name = "DB")]
     trim: Option<f32>,
     /// Add a room in which sound falls by 60 dB in this time.
     #[arg(long, value_name = "TIME", value_parser = numbers::seconds)]
     reverb: Option<f64>,
+    /// The room over a middle-sized one.
+    #[arg(long, value_name = "TIMES", requires = "reverb", default_value_t = ReverbSettings::default().size)]
+    room: f64,
+    /// How much faster high frequencies fade, 0 to below 1.
+    #[arg(long, value_name = "SHARE", requires = "reverb", default_value_t = ReverbSettings::default().damping)]
+    damping: f64,
+    /// The share of the room in the result, 0 to 1.
+    #[arg(long, value_name = "SHARE", requires = "reverb", default_value_t = ReverbSettings::default().wet)]
+    wet: f64,
     /// Bring the largest sample to this level, dBFS.
     #[arg(
         long,
@@ -181,143 +230,74 @@ enum Sharpness {
     Highest,
 }
 
+/// How samples are stored.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Bits {
+    /// Integers, rounded to the nearest, cut off at full scale.
+    #[value(name = "16")]
+    Sixteen,
+    /// Integers, too.
+    #[value(name = "24")]
+    TwentyFour,
+    /// Floats, full scale at 1, which nothing is cut off from.
+    #[value(name = "32f")]
+    Floats,
+}
+
+impl From<Bits> for SampleFormat {
+    fn from(bits: Bits) -> Self {
+        match bits {
+            Bits::Sixteen => Self::Integer16,
+            Bits::TwentyFour => Self::Integer24,
+            Bits::Floats => Self::Float32,
+        }
+    }
+}
+
 impl Convert {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let begin = |audio: &Audio| self.in_pieces(audio);
-        // The rest looks at the whole sound, or goes on after its end.
-        let levels = [self.peak, self.rms, self.loudness];
-        let in_pieces = self.trim.is_none() && self.reverb.is_none() && levels == [None; 3];
-        let in_pieces: Option<Changing<'_>> = in_pieces.then_some(&begin);
+        // Settings are refused before any file is read.
+        if let Some(room) = self.room() {
+            Reverb::new(16_000, room)?;
+        }
         self.output
-            .each_or_in_pieces(global, &self.input, in_pieces, |audio| self.convert(audio))
+            .convert(global, &self.input, self.bits.into(), &|like, again| {
+                Conversion::new(&self.wanted(like.sample_rate)?, like, again)
+            })
     }
 
-    /// The channel that is chosen, at the rate that is wanted.
-    fn in_pieces(&self, audio: &Audio) -> Result<Box<dyn PieceChange>> {
-        let choice = self.chosen_channel();
-        let channels = if choice.is_some() {
-            1
-        } else {
-            audio.channels.len()
-        };
-        let resampler = match self.rate {
-            Some(rate) => Some(self.resampler(audio.sample_rate, rate)?),
-            None => None,
-        };
-        let stream = |resampler: &Resampler| ResampleStream::new(resampler.clone());
-        Ok(Box::new(Conversion {
-            choice,
-            rate: self.rate.unwrap_or(audio.sample_rate),
-            streams: resampler
-                .iter()
-                .flat_map(|one| (0..channels).map(|_| stream(one)))
-                .collect(),
-            resampler,
-        }))
-    }
-
-    fn chosen_channel(&self) -> Option<ChannelChoice> {
+    fn wanted(&self, from: u32) -> Result<Wanted> {
         let one = self.mono || matches!(self.input.channels, ChannelChoice::One(_));
-        one.then_some(self.input.channels)
-    }
-
-    fn resampler(&self, from: u32, to: u32) -> Result<Resampler> {
         let quality = match self.quality {
             Sharpness::Fast => Quality::Fast,
             Sharpness::High => Quality::High,
             Sharpness::Highest => Quality::Highest,
         };
-        Ok(Resampler::new(from, to, quality)?)
-    }
-
-    fn convert(&self, mut audio: Audio) -> Result<Audio> {
-        if let Some(choice) = self.chosen_channel() {
-            audio.channels = vec![audio.signal(choice)?];
-        }
-        if let Some(rate) = self.rate {
-            let resampler = self.resampler(audio.sample_rate, rate)?;
-            let samples = resampler.output_length(audio.frames()) * audio.channels.len();
-            check_room("the resampled signal", samples, size_of::<f32>())?;
-            audio = by_channel(audio, |channel| Ok(resampler.process(channel)))?;
-            audio.sample_rate = rate;
-        }
-        if let Some(range_db) = self.trim {
-            let settings = TrimSettings {
-                range_db,
-                ..TrimSettings::default()
-            };
-            // All channels are cut at the same places: where their mean is loud.
-            let kept = trim(&audio.signal(ChannelChoice::Mix)?, settings)?;
-            audio = by_channel(audio, |channel| Ok(channel[kept.clone()].to_vec()))?;
-        }
-        if let Some(decay_seconds) = self.reverb {
-            let settings = ReverbSettings {
-                decay_seconds,
-                ..ReverbSettings::default()
-            };
-            let rate = audio.sample_rate;
-            audio = by_channel(audio, |channel| {
-                let mut room = Reverb::new(rate, settings)?;
-                let mut sound = channel.to_vec();
-                sound.resize(channel.len() + room.tail(), 0.0);
-                room.process(&mut sound);
-                Ok(sound)
-            })?;
-        }
+        let resampler = self.rate.map(|to| Resampler::new(from, to, quality));
         let targets = [
             self.peak.map(LevelTarget::Peak),
             self.rms.map(LevelTarget::Rms),
             self.loudness.map(LevelTarget::Lufs),
         ];
-        for target in targets.into_iter().flatten() {
-            normalise(&mut audio, target)?;
-        }
-        Ok(audio)
-    }
-}
-
-/// One channel or all, at another rate, piece by piece.
-struct Conversion {
-    choice: Option<ChannelChoice>,
-    rate: u32,
-    resampler: Option<Resampler>,
-    /// One to a channel, where the rate is another.
-    streams: Vec<ResampleStream>,
-}
-
-impl PieceChange for Conversion {
-    fn length(&self, samples: usize) -> usize {
-        match &self.resampler {
-            Some(resampler) => resampler.output_length(samples),
-            None => samples,
-        }
-    }
-
-    fn piece(&mut self, piece: &Audio) -> Result<Audio> {
-        let mut channels = match self.choice {
-            Some(choice) => vec![piece.signal(choice)?],
-            None => piece.channels.clone(),
-        };
-        for (channel, stream) in channels.iter_mut().zip(&mut self.streams) {
-            let mut resampled = Vec::new();
-            stream.process(channel, &mut resampled);
-            *channel = resampled;
-        }
-        Ok(Audio {
-            sample_rate: self.rate,
-            channels,
+        Ok(Wanted {
+            channel: one.then_some(self.input.channels),
+            resampler: resampler.transpose()?,
+            rate: self.rate.unwrap_or(from),
+            trim: self.trim.map(|range_db| TrimSettings {
+                range_db,
+                ..TrimSettings::default()
+            }),
+            room: self.room(),
+            level: targets.into_iter().flatten().next(),
         })
     }
 
-    fn finish(self: Box<Self>) -> Result<Audio> {
-        let rest = |stream: ResampleStream| {
-            let mut rest = Vec::new();
-            stream.finish(&mut rest);
-            rest
-        };
-        Ok(Audio {
-            sample_rate: self.rate,
-            channels: self.streams.into_iter().map(rest).collect(),
+    fn room(&self) -> Option<ReverbSettings> {
+        self.reverb.map(|decay_seconds| ReverbSettings {
+            decay_seconds,
+            size: self.room,
+            damping: self.damping,
+            wet: self.wet,
         })
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
-    Density, FeatureSettings, Layout, MelFeature, MelStream, Padding, Preset, Sizes,
+    Density, FeatureSettings, Layout, MelFeature, MelStream, Padding, Preset, SignalError, Sizes,
     SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
@@ -16,6 +16,7 @@ use super::device::Task;
 use super::input::Input;
 use super::live::{Framewise, Listener, Listening, hear_ahead, listen};
 use super::sheet::{Destination, Sheet, by_frames};
+use super::spectrum_options::{CepstrumOptions, DeltaOptions, MelOptions, SpectrumOptions};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::note;
@@ -45,6 +46,8 @@ pub(super) struct Shape {
     /// Mel filters; default: the preset's.
     #[arg(long)]
     filters: Option<usize>,
+    #[command(flatten)]
+    spectrum: SpectrumOptions,
     /// The rate whose sizes were said last.
     #[arg(skip)]
     said: Cell<Option<u32>>,
@@ -92,30 +95,42 @@ impl Shape {
 
     /// Whether frames are of the kernels' kind.
     fn fits(&self) -> bool {
-        matches!(
-            self.peer(),
-            Preset::Librosa | Preset::Torchaudio | Preset::Htk
-        )
+        let peer = self.peer();
+        let plain = matches!(peer, Preset::Librosa | Preset::Torchaudio | Preset::Htk);
+        plain && self.spectrum.is_default()
     }
 
+    /// How frames become spectra.
+    fn spectrum(&self, rate: u32) -> SpectrumSettings {
+        let preset = self.peer().feature(rate, self.sizes(rate), Stage::Mel);
+        self.spectrum.over(preset.spectrum)
+    }
+}
+
+/// A mel feature with all that is set of it.
+struct Feature<'a> {
+    shape: &'a Shape,
+    mel: MelOptions,
+    cepstrum: Option<CepstrumOptions>,
+    delta: &'a DeltaOptions,
+    stage: Stage,
+}
+
+impl Feature<'_> {
     /// Writes the feature of every input, on the device that is requested or faster.
-    fn write(
-        &self,
-        global: &Global,
-        input: &Input,
-        destination: &Destination,
-        stage: Stage,
-    ) -> Result<Outcome> {
+    fn write(&self, global: &Global, input: &Input, destination: &Destination) -> Result<Outcome> {
+        self.mel.check(self.shape.peer(), self.stage)?;
         let listener = |path: &Path, rate: u32| {
-            self.explain(global, rate);
-            let settings = self.settings(rate, stage);
+            self.shape.explain(global, rate);
+            let settings = self.settings(rate);
             warn_of_empty_filters(global, &MelFeature::new(settings)?);
-            LiveMel::listener(input, path, &settings, stage)
+            LiveMel::listener(input, path, &settings, self.stage)
         };
         // A mirrored start and a dropped end need the whole signal, which does not depend on its rate; so does
         // a limited dynamic range, but for a file that can be heard twice.
-        let settings = self.settings(16_000, stage);
+        let settings = self.settings(16_000);
         let in_pieces = !settings.drop_last_frame
+            && self.delta.is_default()
             && settings.spectrum.framing.padding != Padding::CentredReflect;
         let once = settings.dynamic_range.is_none();
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
@@ -128,21 +143,27 @@ impl Shape {
             workload: "voice/mel",
             input,
             destination,
-            fits: self.fits(),
+            fits: self.shape.fits() && self.mel.is_default(),
             listener,
-            rate: self.peer().sample_rate(),
+            rate: self.shape.peer().sample_rate(),
         }
         .write_sheets(
             global,
-            |signal, rate| self.sheet(global, signal, rate, stage),
-            |gpu, rate, signals| self.on_gpu(gpu, rate, signals, stage),
+            |signal, rate| self.sheet(global, signal, rate),
+            |gpu, rate, signals| self.on_gpu(gpu, rate, signals),
         )
     }
 
-    fn settings(&self, rate: u32, stage: Stage) -> FeatureSettings {
-        FeatureSettings {
+    fn settings(&self, rate: u32) -> FeatureSettings {
+        let peer = self.shape.peer();
+        let preset = self.mel.over(FeatureSettings {
             layout: Layout::FramesFirst,
-            ..self.peer().feature(rate, self.sizes(rate), stage)
+            spectrum: self.shape.spectrum(rate),
+            ..peer.feature(rate, self.shape.sizes(rate), self.stage)
+        });
+        match self.cepstrum {
+            Some(cepstrum) => cepstrum.over(preset),
+            None => preset,
         }
     }
 
@@ -151,22 +172,32 @@ impl Shape {
         gpu: &CudaDevice,
         rate: u32,
         signals: &[&[f32]],
-        stage: Stage,
     ) -> Result<Vec<Sheet>, WorkloadError> {
-        let settings = self.settings(rate, stage);
+        let settings = self.settings(rate);
         let features = mel_on_cuda(gpu, &settings, signals)?;
-        Ok(features
-            .into_iter()
-            .map(|values| sheet_of(&settings, stage, values))
-            .collect())
+        let sheets = features.into_iter();
+        let sheets = sheets.map(|values| self.sheet_of(&settings, values));
+        let sheets = sheets.collect::<Result<_, _>>();
+        sheets.map_err(|error| WorkloadError::Failed {
+            workload: "voice/mel",
+            reason: error.to_string(),
+        })
     }
 
-    fn sheet(&self, global: &Global, signal: &[f32], rate: u32, stage: Stage) -> Result<Sheet> {
-        self.explain(global, rate);
-        let settings = self.settings(rate, stage);
+    fn sheet(&self, global: &Global, signal: &[f32], rate: u32) -> Result<Sheet> {
+        self.shape.explain(global, rate);
+        let settings = self.settings(rate);
         let mut feature = MelFeature::new(settings)?;
         warn_of_empty_filters(global, &feature);
-        Ok(sheet_of(&settings, stage, feature.compute(signal)?))
+        Ok(self.sheet_of(&settings, feature.compute(signal)?)?)
+    }
+
+    fn sheet_of(&self, settings: &FeatureSettings, values: Vec<f32>) -> Result<Sheet, SignalError> {
+        let values = self.delta.append(values, settings.rows())?;
+        Ok(Sheet::new(
+            self.delta.names(names(settings, self.stage)),
+            values.into_iter().map(f64::from).collect(),
+        ))
     }
 }
 
@@ -263,18 +294,12 @@ fn names(settings: &FeatureSettings, stage: Stage) -> Vec<String> {
         .collect()
 }
 
-fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet {
-    Sheet::new(
-        names(settings, stage),
-        values.into_iter().map(f64::from).collect(),
-    )
-}
-
 /// Compute mel powers or their logarithms.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice mel speech.wav --preset whisper --as npy --output mel.npy
   warpsmith voice mel speech.wav --power
+  warpsmith voice mel speech.wav --like librosa --window hamming --low 80 --high 7600 --norm none
   warpsmith voice mel *.wav --device cuda --as npy --output features")]
 pub(crate) struct Mel {
     #[command(flatten)]
@@ -283,6 +308,10 @@ pub(crate) struct Mel {
     destination: Destination,
     #[command(flatten)]
     shape: Shape,
+    #[command(flatten)]
+    mel: MelOptions,
+    #[command(flatten)]
+    delta: DeltaOptions,
     /// Powers instead of logarithms.
     #[arg(long)]
     power: bool,
@@ -295,14 +324,22 @@ impl Mel {
         } else {
             Stage::LogMel
         };
-        self.shape
-            .write(global, &self.input, &self.destination, stage)
+        Feature {
+            shape: &self.shape,
+            mel: self.mel,
+            cepstrum: None,
+            delta: &self.delta,
+            stage,
+        }
+        .write(global, &self.input, &self.destination)
     }
 }
 
 /// Compute cepstral coefficients.
 #[derive(Args)]
-#[command(after_long_help = "Example:\n  warpsmith voice mfcc speech.wav --coefficients 13")]
+#[command(after_long_help = "Examples:
+  warpsmith voice mfcc speech.wav --coefficients 13
+  warpsmith voice mfcc speech.wav --coefficients 13 --lifter 22 --delta 1,2 --as npy --output mfcc.npy")]
 pub(crate) struct Mfcc {
     #[command(flatten)]
     input: Input,
@@ -310,6 +347,12 @@ pub(crate) struct Mfcc {
     destination: Destination,
     #[command(flatten)]
     shape: Shape,
+    #[command(flatten)]
+    mel: MelOptions,
+    #[command(flatten)]
+    cepstrum: CepstrumOptions,
+    #[command(flatten)]
+    delta: DeltaOptions,
     /// Coefficients to a frame; default: 20, with `--like` the peer's.
     #[arg(long)]
     coefficients: Option<usize>,
@@ -323,8 +366,14 @@ impl Mfcc {
                 own.unwrap_or(20)
             }),
         };
-        self.shape
-            .write(global, &self.input, &self.destination, stage)
+        Feature {
+            shape: &self.shape,
+            mel: self.mel,
+            cepstrum: Some(self.cepstrum),
+            delta: &self.delta,
+            stage,
+        }
+        .write(global, &self.input, &self.destination)
     }
 }
 
@@ -352,10 +401,7 @@ impl Spectrogram {
         } else {
             Density::Magnitude
         };
-        let spectrum = |rate: u32| {
-            let sizes = self.shape.sizes(rate);
-            self.shape.peer().feature(rate, sizes, Stage::Mel).spectrum
-        };
+        let spectrum = |rate: u32| self.shape.spectrum(rate);
         let listener = |_: &Path, rate: u32| {
             self.shape.explain(global, rate);
             let settings = spectrum(rate);

@@ -1,6 +1,6 @@
 //! `warpsmith voice hpss`: the harmonic or the percussive part of a recording.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_descriptors::separation::{SplitSettings, split};
 
@@ -17,6 +17,7 @@ use warpsmith_console::global::Global;
 #[command(after_long_help = "Examples:
   warpsmith voice hpss song.wav --part harmonic --output tones.wav
   warpsmith voice hpss song.wav --part percussive --exceed 3 --output drums.wav
+  warpsmith voice hpss song.wav --part rest --exceed 2,3 --median 31,17 --output rest.wav
   warpsmith voice hpss album/ --part harmonic --output tones")]
 pub(crate) struct Hpss {
     #[command(flatten)]
@@ -26,12 +27,12 @@ pub(crate) struct Hpss {
     /// The part to write.
     #[arg(long, value_enum)]
     part: Part,
-    /// How many times the other part a part must exceed, from 1 on.
-    #[arg(long, default_value_t = 1.0)]
-    exceed: f32,
-    /// Frames and bins of the medians.
-    #[arg(long, default_value_t = SplitSettings::default().harmonic_kernel)]
-    median: usize,
+    /// How many times the other part a part must exceed, from 1 on; two numbers for the harmonic and the percussive.
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "1")]
+    exceed: Vec<f32>,
+    /// Frames and bins of the medians; two numbers for along time and along frequency.
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "31")]
+    median: Vec<usize>,
     /// How sharply the masks decide.
     #[arg(long, default_value_t = SplitSettings::default().power)]
     sharpness: f32,
@@ -53,16 +54,27 @@ enum Part {
     Rest,
 }
 
+/// One value for both parts, or one for each.
+fn pair<T: Copy>(name: &str, values: &[T]) -> Result<(T, T)> {
+    match values {
+        [both] => Ok((*both, *both)),
+        [harmonic, percussive] => Ok((*harmonic, *percussive)),
+        _ => bail!("`{name}` takes one or two numbers; got {}", values.len()),
+    }
+}
+
 impl Hpss {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let (harmonic_margin, percussive_margin) = pair("--exceed", &self.exceed)?;
+        let (harmonic_kernel, percussive_kernel) = pair("--median", &self.median)?;
         let settings = SplitSettings {
             transform: self.transform,
             hop: self.hop,
-            harmonic_kernel: self.median,
-            percussive_kernel: self.median,
+            harmonic_kernel,
+            percussive_kernel,
             power: self.sharpness,
-            harmonic_margin: self.exceed,
-            percussive_margin: self.exceed,
+            harmonic_margin,
+            percussive_margin,
         };
         self.output.each(global, &self.input, |audio| {
             let rate = audio.sample_rate;

@@ -8,10 +8,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::ArgumentError;
 use warpsmith_voice::signal::PcmFormat;
-use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_finite};
+use warpsmith_voice::{Audio, ChannelChoice, GrowingRoom, SignalError, check_finite, check_room};
 
 use super::live::hear_pieces;
 use super::sources::{SoundFile, Source, source};
+
+/// What does not fit, in errors.
+const SOUND: &str = "the sound";
 
 /// The audio to analyse.
 #[derive(Args)]
@@ -67,6 +70,21 @@ pub(super) fn of_file(path: &Path, error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// All that standard input has, as far as memory goes.
+fn read_all(stdin: &mut impl Read) -> Result<Vec<u8>> {
+    let mut room = GrowingRoom::new("what arrives");
+    let mut bytes = Vec::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let read = stdin.read(&mut block).context("cannot read `-`")?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        room.grow(read.div_ceil(size_of::<f32>()))?;
+        bytes.extend_from_slice(&block[..read]);
+    }
+}
+
 impl Input {
     /// All files, in the order of the arguments.
     pub(super) fn files(&self) -> Vec<SoundFile> {
@@ -84,6 +102,11 @@ impl Input {
         self.salvage
     }
 
+    /// Whether samples have no header.
+    pub(super) fn is_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
     /// Whether standard input is among the files.
     pub(super) fn is_piped(&self) -> bool {
         self.files().iter().any(|file| file.path == Path::new("-"))
@@ -91,25 +114,49 @@ impl Input {
 
     /// Decodes one of the files and checks its samples.
     pub(super) fn read(&self, path: &Path) -> Result<Audio> {
-        let mut audio = if path == Path::new("-") && self.raw.is_none() {
-            Audio::read_stream(path, &mut stdin().lock())?
-        } else {
-            self.gather(path)?
-        };
+        let mut audio = self.gather(path)?;
         self.check(path, &mut audio, 0)?;
         Ok(audio)
     }
 
     fn gather(&self, path: &Path) -> Result<Audio> {
+        self.check_size(path, None)?;
+        let mut room = GrowingRoom::new(SOUND);
         let mut audio = Audio {
             sample_rate: 0,
             channels: Vec::new(),
         };
-        self.each_piece(path, &mut |piece| {
+        let mut gather = |piece: &Audio| -> Result<(), SignalError> {
+            room.grow(piece.frames() * piece.channels.len())?;
             audio.append(piece);
             Ok(())
-        })?;
+        };
+        // Some headers of a pipe are read only where one can go back, as in memory.
+        if path == Path::new("-") && self.raw.is_none() {
+            let bytes = read_all(&mut stdin().lock())?;
+            Audio::each_piece_in(path, bytes, &mut gather)?;
+        } else {
+            self.each_piece(path, &mut gather)?;
+        }
         Ok(audio)
+    }
+
+    /// Fails where the sound of a file would not fit into memory, as far as its size is known before it is read;
+    /// `channels` where fewer are kept than there are.
+    fn check_size(&self, path: &Path, channels: Option<usize>) -> Result<()> {
+        let known = match self.raw {
+            Some(format) => {
+                let facts = std::fs::metadata(path).ok();
+                facts.map(|facts| (facts.len() / format.frame_bytes() as u64, format.channels))
+            }
+            None => Audio::plain_size(path),
+        };
+        if let Some((frames, all)) = known {
+            let values = usize::try_from(frames).unwrap_or(usize::MAX);
+            let values = values.saturating_mul(channels.unwrap_or(all));
+            check_room(SOUND, values, size_of::<f32>())?;
+        }
+        Ok(())
     }
 
     /// Shows the pieces of a file, or of standard input while it is still arriving.
@@ -185,8 +232,11 @@ impl Input {
             return Ok((audio.signal(self.channels)?, audio.sample_rate));
         }
         // Channels are mixed as they come: all of them are never there at once.
+        self.check_size(path, Some(1))?;
+        let mut room = GrowingRoom::new(SOUND);
         let (mut signal, mut sample_rate) = (Vec::new(), 0);
         hear_pieces(self, path, |piece, rate| {
+            room.grow(piece.len())?;
             signal.extend_from_slice(piece);
             sample_rate = rate;
             Ok(())

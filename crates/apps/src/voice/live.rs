@@ -11,11 +11,13 @@ use warpsmith_voice::signal::FrameQueue;
 use warpsmith_voice::{Audio, ChannelChoice, Framing, SignalError};
 
 use super::input::Input;
-use super::sheet::columns;
+use super::sheet::{Sheet, columns};
 use warpsmith_console::exit::Outcome;
 
-/// Bytes on disk from which on a file is heard piece by piece where that says the same.
-const LONG_FILE_BYTES: u64 = 4 << 20;
+/// Bytes on disk from which on a file is heard piece by piece where that says the same: of plain samples, and of
+/// coded ones, of which an hour may take no more than 3 MB.
+const LONG_PLAIN_BYTES: u64 = 4 << 20;
+const LONG_CODED_BYTES: u64 = 1 << 18;
 
 /// Samples of a file that are heard at a time.
 const FILE_PIECE: usize = 1 << 16;
@@ -26,8 +28,12 @@ const PIECES_AHEAD: usize = 4;
 /// Whether a file is heard piece by piece where that says the same. What is said of damage is said once: such files
 /// are not heard twice.
 pub(super) fn is_long(input: &Input, path: &Path) -> bool {
-    !input.is_salvaged()
-        && std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES)
+    if input.is_salvaged() {
+        return false;
+    }
+    let bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
+    let is_plain = || input.is_raw() || Audio::plain_size(path).is_some();
+    bytes >= LONG_PLAIN_BYTES || bytes >= LONG_CODED_BYTES && !is_plain()
 }
 
 /// What makes rows of the pieces of a signal.
@@ -113,6 +119,25 @@ pub(super) fn listen_to_file(
     let mut rows = Rows::new(listener, path, FILE_PIECE, form, out);
     hear_ahead(input, path, |piece, rate| rows.hear(piece, rate))?;
     rows.finish()
+}
+
+/// All that a listener says of a file, where that is little.
+pub(super) fn sheet_of_file(input: &Input, path: &Path, listener: Listening<'_>) -> Result<Sheet> {
+    let mut begun: Option<Box<dyn Listener>> = None;
+    let mut values = Vec::new();
+    hear_ahead(input, path, |piece, rate| {
+        let mut current = match begun.take() {
+            Some(current) => current,
+            None => listener(path, rate)?,
+        };
+        current.hear(piece, &mut values)?;
+        begun = Some(current);
+        Ok(())
+    })?;
+    let listener = begun.context("there is no sound")?;
+    let columns = listener.columns();
+    listener.finish(&mut values)?;
+    Ok(Sheet::new(columns, values))
 }
 
 /// As [`hear_pieces`]; the next pieces are decoded while `take` is busy.

@@ -8,6 +8,7 @@ use warpsmith_voice::{OnsetDetector, OnsetStream, Sizes, onset_frames, onset_str
 
 use super::device::Task;
 use super::feature::loudest;
+use super::frame_sizes::FrameSizes;
 use super::input::Input;
 use super::live::Listener;
 use super::sheet::{Destination, Sheet};
@@ -19,6 +20,7 @@ use warpsmith_console::global::Global;
 #[command(after_long_help = "Examples:
   warpsmith voice onsets song.wav
   warpsmith voice onsets song.wav --frames --as npy --output strength.npy
+  warpsmith voice onsets song.wav --like librosa
   warpsmith voice onsets *.wav --output onsets --device cuda")]
 pub(crate) struct Onsets {
     #[command(flatten)]
@@ -28,17 +30,14 @@ pub(crate) struct Onsets {
     /// Write every frame, with whether a sound begins there.
     #[arg(long)]
     frames: bool,
-    /// Points of the transform; default: the power of two from 32 ms on.
-    #[arg(long)]
-    transform: Option<usize>,
-    /// Samples between frames; default: 10 ms.
-    #[arg(long)]
-    hop: Option<usize>,
+    #[command(flatten)]
+    sizes: FrameSizes,
 }
 
 impl Onsets {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            self.sizes.explain(global, rate);
             let (transform, hop) = self.sizes(rate);
             let first = OnsetStream::first_look(rate, transform, hop)?;
             let largest = loudest(&self.input, path, first)?;
@@ -59,6 +58,7 @@ impl Onsets {
         .write_sheets(
             global,
             |signal, rate| {
+                self.sizes.explain(global, rate);
                 let (transform, hop) = self.sizes(rate);
                 let strength = OnsetDetector::new(rate, transform, hop)?.strength(signal)?;
                 Ok(self.form(rate).sheet(&strength))
@@ -76,9 +76,8 @@ impl Onsets {
 
     /// Points of the transform, and samples between frames.
     fn sizes(&self, rate: u32) -> (usize, usize) {
-        let speech = Sizes::for_speech(rate);
-        let transform = self.transform.unwrap_or(speech.transform);
-        (transform, self.hop.unwrap_or(speech.hop))
+        let Sizes { transform, hop, .. } = self.sizes.over(rate);
+        (transform, hop)
     }
 
     fn form(&self, rate: u32) -> Form {

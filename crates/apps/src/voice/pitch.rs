@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use warpsmith_descriptors::overview::pitch_framing;
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
     CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, NetPitch, NetTrack, Padding, PitchRange,
-    PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda,
-    hq_on_cuda, net_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    PraatLook, PraatPitch, PraatStream, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream,
+    PyinTrack, Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, net_on_cuda,
+    praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, Listening, hear_ahead, listen};
+use super::pitch_options::{Family, PitchOptions};
 use super::sheet::{Destination, Sheet};
 use super::weights::Crepe;
 use warpsmith_console::exit::Outcome;
@@ -31,6 +33,8 @@ use warpsmith_console::output::note;
   warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80
   warpsmith voice pitch street.wav --method net
   warpsmith voice pitch speech.wav --like praat
+  warpsmith voice pitch song.wav --semitone-bins 20 --switch 0.005
+  warpsmith voice pitch call.wav --method praat --voicing 0.5 --octave-jump 0.5
   warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
 pub(crate) struct Pitch {
     #[command(flatten)]
@@ -69,6 +73,8 @@ pub(crate) struct Pitch {
     /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     weights: Option<PathBuf>,
+    #[command(flatten)]
+    options: PitchOptions,
     #[arg(skip)]
     crepe: Crepe,
 }
@@ -81,9 +87,6 @@ const LIBROSA_HOP: usize = 512;
 fn praat_step(range: PitchRange) -> f64 {
     0.75 / range.low_hz
 }
-
-/// The depth of a trough from which on YIN takes it, as in librosa.
-const THRESHOLD: f32 = 0.1;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
@@ -107,16 +110,6 @@ enum Peer {
 
 /// How sure the network of `crepe` must be that there is a pitch.
 const CREPE_VOICED: f32 = 0.15;
-
-/// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
-pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
-    let two_periods = (2.0 * f64::from(sample_rate) / range.low_hz.max(1.0)).ceil() as usize + 2;
-    Framing {
-        length: two_periods.next_power_of_two().max(1024),
-        hop: (sample_rate as usize / 100).max(1),
-        padding: Padding::CentredZero,
-    }
-}
 
 impl Pitch {
     fn method(&self) -> Method {
@@ -172,7 +165,7 @@ impl Pitch {
                 hop: LIBROSA_HOP,
                 padding: Padding::CentredZero,
             },
-            _ => default_framing(rate, range),
+            _ => pitch_framing(rate, range),
         };
         Framing {
             length: self.frame.unwrap_or(framing.length),
@@ -199,6 +192,12 @@ impl Pitch {
         if self.threshold.is_some() && self.method() != Method::Net {
             bail!("`--threshold` is for `--method net`; leave it out for the others");
         }
+        self.options.check(match self.method() {
+            Method::Yin => Family::Yin,
+            Method::Pyin => Family::Pyin,
+            Method::Praat => Family::Praat,
+            _ => Family::Other,
+        })?;
         self.explain(global);
         let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
             let framing = self.framing(rate, range);
@@ -214,12 +213,12 @@ impl Pitch {
                         track: PraatTrack::default(),
                     }))
                 }
-                Method::Yin => LiveYin::listener(rate, framing, range),
+                Method::Yin => LiveYin::listener(rate, framing, range, self.options.trough()),
                 Method::Net => Ok(Box::new(LiveNet {
                     pitch: self.net(rate, framing.hop, range)?,
                     track: NetTrack::default(),
                 })),
-                _ => LivePitch::listener(rate, framing, range),
+                _ => LivePitch::listener(rate, framing, range, self.options.pyin()),
             }
         };
         // The others look at the whole signal.
@@ -235,7 +234,7 @@ impl Pitch {
             workload: self.workload(),
             input: &self.input,
             destination: &self.destination,
-            fits: !self.is_between_samples(),
+            fits: !self.is_between_samples() && self.options.is_default(),
             listener,
             rate: None,
         }
@@ -255,7 +254,7 @@ impl Pitch {
     }
 
     fn praat(&self, rate: u32, hop: usize, range: PitchRange) -> Result<Praat> {
-        let settings = PraatSettings::default();
+        let settings = self.options.praat();
         Ok(if self.is_between_samples() {
             Praat::Precise(PrecisePraat::new(rate, praat_step(range), range, settings)?)
         } else {
@@ -272,7 +271,7 @@ impl Pitch {
         let framing = self.framing(rate, range);
         Ok(match self.method() {
             Method::Yin => {
-                let track = Yin::new(rate, framing, range, THRESHOLD)?.track(signal)?;
+                let track = Yin::new(rate, framing, range, self.options.trough())?.track(signal)?;
                 yin_sheet(&track, framing, rate)
             }
             Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
@@ -287,7 +286,7 @@ impl Pitch {
                 swipe_sheet(&swipe.track(signal))
             }
             Method::Pyin => {
-                let settings = PyinSettings::default();
+                let settings = self.options.pyin();
                 let mut pyin = Pyin::new(rate, framing, range, settings)?;
                 pyin.check_room(signal.len())?;
                 let track = pyin.track(signal);
@@ -305,6 +304,12 @@ impl Pitch {
     ) -> Result<Vec<Sheet>, WorkloadError> {
         let framing = self.framing(rate, range);
         Ok(match self.method() {
+            Method::Yin if !self.options.is_default() => {
+                return Err(WorkloadError::Unsupported {
+                    workload: "voice/yin",
+                    reason: "a `--trough` of its own".to_owned(),
+                });
+            }
             Method::Yin => yin_on_cuda(gpu, rate, framing, range, signals)?
                 .iter()
                 .map(|track| yin_sheet(track, framing, rate))
@@ -316,7 +321,7 @@ impl Pitch {
                 });
             }
             Method::Praat => {
-                let settings = PraatSettings::default();
+                let settings = self.options.praat();
                 praat_on_cuda(gpu, rate, framing.hop, range, settings, signals)?
                     .iter()
                     .map(praat_sheet)
@@ -329,7 +334,7 @@ impl Pitch {
                     .collect()
             }
             Method::Pyin => {
-                let settings = PyinSettings::default();
+                let settings = self.options.pyin();
                 pyin_on_cuda(gpu, rate, framing, range, settings, signals)?
                     .iter()
                     .map(|track| pyin_sheet(track, framing, rate))
@@ -443,9 +448,14 @@ struct LiveYin {
 }
 
 impl LiveYin {
-    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+    fn listener(
+        rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        trough: f32,
+    ) -> Result<Box<dyn Listener>> {
         Ok(Box::new(Self {
-            stream: YinStream::in_bulk(rate, framing, range, THRESHOLD)?,
+            stream: YinStream::in_bulk(rate, framing, range, trough)?,
             times: Times {
                 hop: framing.hop,
                 rate,
@@ -515,9 +525,14 @@ impl Listener for LiveNet {
 }
 
 impl LivePitch {
-    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+    fn listener(
+        rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+    ) -> Result<Box<dyn Listener>> {
         Ok(Box::new(Self {
-            stream: PyinStream::in_bulk(rate, framing, range, PyinSettings::default())?,
+            stream: PyinStream::in_bulk(rate, framing, range, settings)?,
             times: Times {
                 hop: framing.hop,
                 rate,

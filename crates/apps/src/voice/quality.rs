@@ -4,12 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_descriptors::quality::{
-    Harmonicity, HarmonicitySettings, Perturbation, ProminenceSettings, Vibrato,
-    cepstral_prominence, find_pulses, find_vibrato,
-};
+use warpsmith_descriptors::quality::quality_figures;
 use warpsmith_voice::formants::{Formant, FormantSettings, FormantStream, FormantTracker};
-use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, formants_on_cuda};
+use warpsmith_voice::{PitchRange, formants_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
@@ -241,67 +238,13 @@ impl QualityOf {
             low_hz: self.low,
             high_hz: self.high,
         };
-        // Praat's step.
-        let step = 0.75 / self.low;
-        let track = PrecisePraat::new(rate, step, range, PraatSettings::default())?.track(signal);
-        let pulses = find_pulses(signal, rate, &track);
-        let perturbation = Perturbation::measure(signal, rate, &pulses);
-        let mut pitches: Vec<f32> = track.frequency.clone();
-        pitches.retain(|hz| *hz > 0.0);
-        pitches.sort_unstable_by(f32::total_cmp);
-        let harmonicity = HarmonicitySettings {
-            low_hz: self.low,
-            ..HarmonicitySettings::default()
-        };
-        let crossed = Harmonicity::measure(signal, rate, harmonicity)?.mean_db();
-        let whole = PitchRange {
-            high_hz: f64::from(rate) / 2.0,
-            ..range
-        };
-        let settings = PraatSettings::harmonicity();
-        let mut own = PrecisePraat::new(rate, harmonicity.step, whole, settings)?.track(signal);
-        // Frames without any periodicity have no ratio; Praat's mean leaves them out too.
-        own.strength.retain(|strength| *strength > 0.0);
-        let own: Vec<f64> = own.harmonicity_db().into_iter().map(f64::from).collect();
-        let prominence = cepstral_prominence(signal, rate, ProminenceSettings::default())?;
-        let vibratos: Vec<_> = find_vibrato(&track.frequency, step)
-            .into_iter()
-            .flatten()
-            .collect();
-        let of_vibrato = |part: fn(&Vibrato) -> f64| mean(vibratos.iter().map(part));
-        let of_periods = |part: fn(&Perturbation) -> f64| perturbation.as_ref().map(part);
-        let median = pitches.get(pitches.len() / 2);
-        let rows = [
-            ("pitch_median_hz", median.map(|hz| f64::from(*hz))),
-            (
-                "voiced_share",
-                Some(pitches.len() as f64 / track.frequency.len() as f64),
-            ),
-            ("jitter_local", of_periods(|p| p.jitter_local)),
-            ("jitter_absolute_s", of_periods(|p| p.jitter_absolute)),
-            ("jitter_rap", of_periods(|p| p.jitter_rap)),
-            ("jitter_ppq5", of_periods(|p| p.jitter_ppq5)),
-            ("shimmer_local", of_periods(|p| p.shimmer_local)),
-            ("shimmer_db", of_periods(|p| p.shimmer_db)),
-            ("shimmer_apq3", of_periods(|p| p.shimmer_apq3)),
-            ("shimmer_apq5", of_periods(|p| p.shimmer_apq5)),
-            ("shimmer_apq11", of_periods(|p| p.shimmer_apq11)),
-            ("hnr_db", crossed),
-            ("hnr_ac_db", mean(own.iter().copied())),
-            ("cpps_db", prominence),
-            ("vibrato_rate_hz", of_vibrato(|v| v.rate_hz)),
-            ("vibrato_depth_cents", of_vibrato(|v| v.depth_cents)),
-        ];
+        let figures = quality_figures(signal, rate, range)?;
         Ok(Sheet::new(
-            rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            rows.iter()
+            figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            figures
+                .iter()
                 .map(|(_, value)| value.unwrap_or(f64::NAN))
                 .collect(),
         ))
     }
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = values.len();
-    (count > 0).then(|| values.sum::<f64>() / count as f64)
 }

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value, json};
 use warpsmith_formats::table::{Column, TableForm, TableWriter};
 use warpsmith_formats::{OutputFile, is_stdout};
 
 use super::batch::Batch;
 use super::input::{Input, of_file};
-use super::live::{Listening, is_long, listen_to_file};
+use super::live::{Listening, is_long, listen_to_file, sheet_of_file};
 use super::places::{Place, left_to_do, places};
 use super::segment_text::SegmentText;
 use warpsmith_console::exit::Outcome;
@@ -67,11 +66,12 @@ impl Encoding {
         }
     }
 
-    /// The form whose rows are written one by one; JSON has columns, which end together.
+    /// The form of a table; texts of segments are none.
     fn form(self) -> Option<TableForm> {
         match self {
             Self::Csv => Some(TableForm::Csv),
-            Self::Json | Self::Text(_) => None,
+            Self::Json => Some(TableForm::Json),
+            Self::Text(_) => None,
             Self::Jsonl => Some(TableForm::JsonLines),
             Self::Npy => Some(TableForm::Npy),
             Self::Npz => Some(TableForm::Npz),
@@ -88,6 +88,9 @@ pub(super) fn columns(names: &[String]) -> Vec<Column> {
     };
     names.iter().map(column).collect()
 }
+
+/// The name of the rate that sound had in its file, in JSON.
+pub(super) const RESAMPLED: &str = "resampled_from_hz";
 
 /// Rows of numbers.
 pub(super) struct Sheet {
@@ -112,33 +115,20 @@ impl Sheet {
         self.values.chunks_exact(self.columns.len())
     }
 
-    fn write(&self, encoding: Encoding, name: &str, mut out: &mut dyn Write) -> Result<()> {
+    fn write(&self, encoding: Encoding, name: &str, out: &mut dyn Write) -> Result<()> {
         match (encoding.form(), encoding) {
             (_, Encoding::Text(text)) => out.write_all(text.of(name, self).as_bytes())?,
             (Some(form), _) => {
                 let mut table = TableWriter::begin(form, columns(&self.columns), out)?;
+                if let Some(hertz) = self.resampled_from {
+                    table.remark(RESAMPLED, hertz.into());
+                }
                 table.rows(&self.values)?;
                 table.finish()?;
             }
-            (None, _) => {
-                serde_json::to_writer(&mut out, &self.json())?;
-                writeln!(out)?;
-            }
+            (None, _) => {}
         }
         Ok(())
-    }
-
-    /// A column of numbers to a name; an absent value is `null`.
-    pub(super) fn json(&self) -> Value {
-        let mut object = Map::new();
-        for (index, name) in self.columns.iter().enumerate() {
-            let column: Vec<Value> = self.rows().map(|row| json!(row[index])).collect();
-            object.insert(name.clone(), Value::Array(column));
-        }
-        if let Some(hertz) = self.resampled_from {
-            object.insert("resampled_from_hz".to_owned(), json!(hertz));
-        }
-        Value::Object(object)
     }
 }
 
@@ -170,8 +160,7 @@ impl Destination {
         self.each_or_in_pieces(global, input, None, analyse)
     }
 
-    /// As [`Destination::each`]; long files whose rows go out one by one are heard by the listener, piece by
-    /// piece, where there is one.
+    /// As [`Destination::each`]; long files are heard by the listener, piece by piece, where there is one.
     pub(super) fn each_or_in_pieces(
         &self,
         global: &Global,
@@ -185,12 +174,18 @@ impl Destination {
         for place in &places {
             let path = &place.input;
             batch.begin(path);
-            let done = match (listener, encoding.form()) {
-                (Some(listener), Some(form)) if is_long(input, path) => put(place, |out| {
-                    listen_to_file(input, path, listener, form, out)
+            let done = match listener.filter(|_| is_long(input, path)) {
+                Some(listener) => match encoding.form() {
+                    Some(form) => put(place, |out| {
+                        listen_to_file(input, path, listener, form, out)
+                            .map_err(|error| of_file(path, error))
+                    }),
+                    // Segments are few: their rows wait for the text.
+                    None => sheet_of_file(input, path, listener)
                         .map_err(|error| of_file(path, error))
-                }),
-                _ => analyse(path)
+                        .and_then(|sheet| self.write(global, place, &sheet)),
+                },
+                None => analyse(path)
                     .map_err(|error| of_file(path, error))
                     .and_then(|sheet| self.write(global, place, &sheet)),
             };

@@ -1,19 +1,21 @@
-//! Where sounds go: WAV files of 32-bit floats.
+//! Where sounds go: WAV files.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use warpsmith_formats::wav::SampleFormat;
 use warpsmith_formats::{OutputFile, check_vacant};
 use warpsmith_voice::Audio;
 
 use super::batch::Batch;
+use super::conversion::{Again, Conversion};
 use super::input::{Input, of_file};
 use super::live::{each_checked_piece, is_long};
 use super::places::{Place, left_to_do, places};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 /// Where sounds go.
 #[derive(Args)]
@@ -37,32 +39,60 @@ impl SoundOutput {
         &self,
         global: &Global,
         input: &Input,
-        change: impl FnMut(Audio) -> Result<Audio>,
+        mut change: impl FnMut(Audio) -> Result<Audio>,
     ) -> Result<Outcome> {
-        self.each_or_in_pieces(global, input, None, change)
+        self.write(global, input, |place| {
+            let audio = input.read(&place.input)?;
+            let changed = change(audio).map_err(|error| of_file(&place.input, error))?;
+            write(place, &changed)
+        })
     }
 
-    /// As [`SoundOutput::each`]; long files are changed piece by piece where that is known.
-    pub(super) fn each_or_in_pieces(
+    /// Converts each input, long files piece by piece.
+    pub(super) fn convert(
         &self,
         global: &Global,
         input: &Input,
-        in_pieces: Option<Changing<'_>>,
-        mut change: impl FnMut(Audio) -> Result<Audio>,
+        samples: SampleFormat,
+        begin: Beginning<'_>,
+    ) -> Result<Outcome> {
+        self.write(global, input, |place| {
+            let path = &place.input;
+            let clipped = if is_long(input, path) {
+                // All that is heard of it is the same each time.
+                convert(place, samples, begin, &|see| {
+                    each_checked_piece(input, path, see)
+                })
+            } else {
+                let audio = input.read(path)?;
+                convert(place, samples, begin, &|see| by_pieces(&audio, see))
+            };
+            match clipped.map_err(|error| of_file(path, error))? {
+                0 => {}
+                clipped => {
+                    let name = place.output.as_deref().unwrap_or(Path::new("-"));
+                    let name = name.display();
+                    note(
+                        global,
+                        &format!("note: `{name}`: {clipped} samples were cut off at full scale"),
+                    );
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn write(
+        &self,
+        global: &Global,
+        input: &Input,
+        mut one: impl FnMut(&Place) -> Result<()>,
     ) -> Result<Outcome> {
         let places = self.places(global, input)?;
         let mut batch = Batch::new(global, places.len(), input);
         for place in &places {
-            let path = &place.input;
-            batch.begin(path);
-            let done = match in_pieces.filter(|_| is_long(input, path)) {
-                Some(begin) => write_in_pieces(place, input, begin),
-                None => input
-                    .read(path)
-                    .and_then(|audio| change(audio).map_err(|error| of_file(path, error)))
-                    .and_then(|audio| write(place, &audio)),
-            };
-            batch.end(done)?;
+            batch.begin(&place.input);
+            batch.end(one(place))?;
         }
         batch.finish()
     }
@@ -109,50 +139,68 @@ fn create(place: &Place) -> Result<(OutputFile, &Path)> {
     Ok((OutputFile::create(output)?, output))
 }
 
-/// What becomes of a sound, piece by piece.
-pub(super) trait PieceChange {
-    /// Samples to a channel of what becomes of so many.
-    fn length(&self, samples: usize) -> usize;
-    /// What becomes of the next piece.
-    fn piece(&mut self, piece: &Audio) -> Result<Audio>;
-    /// What is left when all is heard.
-    fn finish(self: Box<Self>) -> Result<Audio>;
-}
+/// Prepares the conversion of a sound like the one that is shown.
+pub(super) type Beginning<'a> = &'a dyn Fn(&Audio, Again<'_>) -> Result<Conversion>;
 
-/// Makes the change for a sound like the one that is shown.
-pub(super) type Changing<'a> = &'a dyn Fn(&Audio) -> Result<Box<dyn PieceChange>>;
-
-/// Hears a file twice, because the head of a WAV file says how long it is.
-fn write_in_pieces(place: &Place, input: &Input, begin: Changing<'_>) -> Result<()> {
-    let path = &place.input;
-    let mut samples = 0;
-    each_checked_piece(input, path, |piece| {
-        samples += piece.frames();
+/// Hears a sound once to count it, because the head of a WAV file says how long it is, and once to write it; says how
+/// many samples were cut off.
+fn convert(
+    place: &Place,
+    samples: SampleFormat,
+    begin: Beginning<'_>,
+    again: Again<'_>,
+) -> Result<usize> {
+    let mut count = 0;
+    let mut like = None;
+    again(&mut |piece| {
+        count += piece.frames();
+        like.get_or_insert_with(|| Audio {
+            sample_rate: piece.sample_rate,
+            channels: vec![Vec::new(); piece.channels.len()],
+        });
         Ok(())
     })?;
+    let mut change = begin(&like.context("there is no sound")?, again)?;
+    let length = change.length(count);
     let (mut file, output) = create(place)?;
-    let write = |written: io::Result<()>| {
-        written.with_context(|| format!("cannot write `{}`", output.display()))
-    };
-    let mut change = None;
-    each_checked_piece(input, path, |piece| {
-        let begun = change.is_some();
-        let mut current = match change.take() {
-            Some(current) => current,
-            None => begin(piece)?,
-        };
-        let changed = current.piece(piece)?;
+    let written = || format!("cannot write `{}`", output.display());
+    let mut begun = false;
+    let mut clipped = 0;
+    let mut write = |sound: &Audio| -> Result<()> {
         if !begun {
-            let length = current.length(samples) as u64;
-            write(changed.write_wav_head(length, &mut file))?;
+            begun = true;
+            let head = sound.write_wav_head(samples, length as u64, &mut file);
+            head.with_context(written)?;
         }
-        change = Some(current);
-        write(changed.write_wav_samples(&mut file))
-    })
-    .map_err(|error| of_file(path, error))?;
-    let rest = change.context("there is no sound")?.finish()?;
-    write(rest.write_wav_samples(&mut file))?;
-    Ok(file.finish()?)
+        let done = sound.write_wav_samples(samples, &mut file);
+        clipped += done.with_context(written)?;
+        Ok(())
+    };
+    again(&mut |piece| write(&change.piece(piece)?))?;
+    let rest = change.finish()?;
+    write(&rest)?;
+    rest.write_wav_end(samples, length as u64, &mut file)
+        .with_context(written)?;
+    file.finish()?;
+    Ok(clipped)
+}
+
+/// Frames of a sound in memory that are converted at a time.
+const PIECE: usize = 1 << 16;
+
+/// Shows a sound in memory piece by piece, so that what becomes of it is never there at once.
+fn by_pieces(audio: &Audio, see: &mut dyn FnMut(&Audio) -> Result<()>) -> Result<()> {
+    for start in (0..audio.frames().max(1)).step_by(PIECE) {
+        let end = (start + PIECE).min(audio.frames());
+        let channels = audio.channels.iter();
+        see(&Audio {
+            sample_rate: audio.sample_rate,
+            channels: channels
+                .map(|channel| channel[start..end].to_vec())
+                .collect(),
+        })?;
+    }
+    Ok(())
 }
 
 /// Changes each channel by itself.

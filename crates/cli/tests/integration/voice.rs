@@ -440,8 +440,9 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
     long_file(&path, 60 * minutes);
     let megabytes = std::fs::metadata(&path).unwrap().len() >> 20;
     let name = path.to_str().unwrap();
-    // As a sheet of JSON the file is read whole.
-    let whole = warpsmith(&["vad", name, "--method", "energy", "--format", "json"])
+    // A pipe is kept whole for a sheet of JSON.
+    let whole = warpsmith(&["vad", "-", "--method", "energy", "--format", "json"])
+        .stdin(std::fs::File::open(&path).unwrap())
         .output()
         .unwrap();
     let whole: serde_json::Value = serde_json::from_slice(&whole.stdout).unwrap();
@@ -499,25 +500,50 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
         &["segments"],
         &["vad"],
         &["shape"],
+        &[
+            "shape",
+            "--like",
+            "librosa",
+            "--rolloff",
+            "0.5",
+            "--contrast-octaves",
+            "3",
+        ],
+        &[
+            "mel", "--like", "librosa", "--window", "hamming", "--top-db", "30",
+        ],
         &["formants"],
         &["pitch", "--method", "praat"],
         &["pitch", "--like", "praat"],
         &["pitch", "--method", "net"],
     ] {
-        let run = |form: &str| {
-            let words = [verb, &[name, "--as", form]].concat();
-            let output = warpsmith(&words).output().unwrap();
+        let run = |input: &str, form: &str| {
+            let words = [verb, &[input, "--as", form]].concat();
+            let stdin = std::fs::File::open(&path).unwrap();
+            let output = warpsmith(&words).stdin(stdin).output().unwrap();
             assert!(output.status.success(), "{verb:?} as {form}");
             String::from_utf8(output.stdout).unwrap()
         };
-        // Columns of JSON end together: the file is read whole.
-        let whole: serde_json::Value = serde_json::from_str(&run("json")).unwrap();
+        // A pipe cannot be heard twice, so that it is kept whole.
+        let columns_of = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let narrow = |value: &serde_json::Value| value.as_f64().map(|x| x as f32);
+        let whole = columns_of(&run("-", "json"));
+        let pieces = columns_of(&run(name, "json"));
         let columns = whole.as_object().unwrap();
+        for (column, values) in columns {
+            let values = values.as_array().unwrap().iter().map(narrow);
+            let found = pieces[column].as_array().unwrap().iter().map(narrow);
+            assert!(values.eq(found), "{verb:?} {column}");
+        }
+        if verb[0] == "segments" {
+            for form in ["srt", "vtt", "labels"] {
+                assert_eq!(run(name, form), run("-", form), "{verb:?} as {form}");
+            }
+        }
         let mut rows = 0;
-        for (frame, line) in run("jsonl").lines().enumerate() {
+        for (frame, line) in run(name, "jsonl").lines().enumerate() {
             let row: serde_json::Value = serde_json::from_str(line).unwrap();
             for (column, values) in columns {
-                let narrow = |value: &serde_json::Value| value.as_f64().map(|x| x as f32);
                 let found = narrow(&row[column]);
                 assert_eq!(found, narrow(&values[frame]), "{verb:?} {column} {frame}");
             }
@@ -542,7 +568,16 @@ fn a_long_file_is_converted_and_summed_up_as_the_same_sound_from_a_pipe() {
         output.stdout
     };
     let name = path.to_str().unwrap();
-    for more in [&["--rate", "8000"][..], &["--rate", "22050", "--mono"], &[]] {
+    for more in [
+        &["--rate", "8000"][..],
+        &["--rate", "22050", "--mono"],
+        &[],
+        &["--trim", "25"],
+        &["--reverb", "0.7s", "--room", "1.5", "--rate", "8000"],
+        &["--peak", "-3", "--bits", "16"],
+        &["--rms", "-30", "--bits", "24"],
+        &["--trim", "25", "--reverb", "0.3s", "--loudness", "-20"],
+    ] {
         let of = |input| [&["convert", input, "--output", "-"], more].concat();
         // A pipe cannot be heard twice, so that it is kept whole.
         let (pieces, whole) = (piped(&of(name)), piped(&of("-")));
@@ -701,6 +736,17 @@ fn sizes_that_no_memory_holds_are_errors_before_anything_is_allocated() {
     let fast = folder.path().join("fast.wav");
     std::fs::write(&fast, header).unwrap();
     let (path, fast) = (path.to_str().unwrap(), fast.to_str().unwrap());
+    // Files that are nothing but holes: without a header, and with one that leaves the length to the file.
+    let sparse = |name: &str, head: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, head).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(1 << 42).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let raw = sparse("sparse.raw", b"");
+    let au = [0x2E73_6E64u32, 24, u32::MAX, 3, 16_000, 2].map(u32::to_be_bytes);
+    let au = sparse("sparse.au", &au.concat());
     let out = folder.path().join("out.wav");
     let out = out.to_str().unwrap();
     for (arguments, expected) in [
@@ -722,6 +768,15 @@ fn sizes_that_no_memory_holds_are_errors_before_anything_is_allocated() {
             "common divisor",
         ),
         (&["formants", path, "--count", "100000"], "at most 100"),
+        (
+            &["quality", &raw, "--raw", "s16le,16000"],
+            "the sound would take 8.0 TiB of memory",
+        ),
+        (&["quality", &au], "the sound would take 4.0 TiB of memory"),
+        (
+            &["hpss", &au, "--part", "rest", "-o", out],
+            "the sound would take 8.0 TiB of memory",
+        ),
         (
             &["cqt", path, "--bins", "1000000", "--per-octave", "1000000"],
             "a frame has at most",

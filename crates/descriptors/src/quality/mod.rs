@@ -2,12 +2,14 @@
 //! out, and vibrato.
 
 mod cepstral_prominence;
+mod figures;
 mod harmonicity;
 mod perturbation;
 mod pulses;
 mod vibrato;
 
 pub use cepstral_prominence::{ProminenceSettings, Trend, cepstral_prominence};
+pub use figures::{Figure, PITCH_STEP, quality_figures};
 pub use harmonicity::{Harmonicity, HarmonicitySettings};
 pub use perturbation::Perturbation;
 pub use pulses::find_pulses;

@@ -1,9 +1,10 @@
-//! Rows of numbers with named columns, written while they are computed: CSV, JSON lines, NumPy's files and
-//! Parquet.
+//! Rows of numbers with named columns, written while they are computed: CSV, JSON, JSON lines, NumPy's files
+//! and Parquet.
 //!
 //! Invariants: memory does not grow with the rows; an absent value is NaN in memory, nothing in CSV, `null`
 //! in JSON and Parquet, and NaN in NumPy's files.
 
+mod json_columns;
 mod npz;
 mod parquet;
 mod spool;
@@ -11,6 +12,7 @@ mod spool;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use json_columns::JsonColumns;
 use parquet::Parquet;
 use spool::Spool;
 
@@ -19,6 +21,8 @@ use spool::Spool;
 pub enum TableForm {
     /// Text with a heading, one line to a row.
     Csv,
+    /// One JSON object with an array to a column, in the order of their names.
+    Json,
     /// One JSON object to a line.
     JsonLines,
     /// NumPy's matrix, `[row, column]`, f32.
@@ -47,6 +51,7 @@ pub struct TableWriter<W: Write> {
 
 enum Body {
     Csv,
+    Json(JsonColumns),
     JsonLines,
     Npy(Spool),
     Npz(Spool),
@@ -65,12 +70,20 @@ impl<W: Write> TableWriter<W> {
                 writeln!(out, "{}", names.join(","))?;
                 Body::Csv
             }
+            TableForm::Json => Body::Json(JsonColumns::new(columns.len())),
             TableForm::JsonLines => Body::JsonLines,
             TableForm::Npy => Body::Npy(Spool::new(columns.len())?),
             TableForm::Npz => Body::Npz(Spool::new(columns.len())?),
             TableForm::Parquet => Body::Parquet(Parquet::begin(&columns, &mut out)?),
         };
         Ok(Self { out, columns, body })
+    }
+
+    /// Writes a number beside the columns, where the form has room for it: in JSON.
+    pub fn remark(&mut self, name: &str, number: u64) {
+        if let Body::Json(json) = &mut self.body {
+            json.remark(name, number);
+        }
     }
 
     /// Appends whole rows, `[row, column]`.
@@ -102,6 +115,7 @@ impl<W: Write> TableWriter<W> {
                     line.push('}');
                 }
             }),
+            Body::Json(json) => json.append(values),
             Body::Npy(spool) | Body::Npz(spool) => spool.append(values),
             Body::Parquet(parquet) => parquet.append(values, out),
         }
@@ -122,6 +136,7 @@ impl<W: Write> TableWriter<W> {
     pub fn finish(mut self) -> io::Result<()> {
         match self.body {
             Body::Csv | Body::JsonLines => {}
+            Body::Json(json) => json.finish(&self.columns, &mut self.out)?,
             Body::Npy(spool) => spool.write_npy(&mut self.out)?,
             Body::Npz(spool) => npz::write(spool, &self.columns, &mut self.out)?,
             Body::Parquet(parquet) => parquet.finish(&mut self.out)?,

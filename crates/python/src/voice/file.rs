@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::signal::{Quality, Resampler};
-use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_room};
+use warpsmith_voice::{Audio, ChannelChoice, GrowingRoom, SignalError, check_room};
 
 use super::{Array, Samples, refused, work};
+
+/// What does not fit, in errors.
+const SOUND: &str = "the sound";
 
 /// The samples of a part of a file, `[channel, sample]`, and their rate.
 #[pyfunction]
@@ -35,6 +38,20 @@ pub(crate) fn read_audio(
     Ok((Array::of(samples, &shape), audio.sample_rate))
 }
 
+/// Samples to a channel of a file's sound, and their rate.
+#[pyfunction]
+pub(crate) fn audio_length(py: Python<'_>, path: PathBuf) -> PyResult<(usize, u32)> {
+    work(py, || {
+        let (mut samples, mut rate) = (0, 0);
+        Audio::each_piece_of(&path, &mut |piece| {
+            samples += piece.frames();
+            rate = piece.sample_rate;
+            Ok(())
+        })?;
+        Ok((samples, rate))
+    })
+}
+
 /// The `duration` seconds from `offset` on; decodes no more than it must.
 fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, SignalError> {
     let mut part = Audio {
@@ -43,6 +60,21 @@ fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, 
     };
     let mut before = 0usize;
     let mut complete = false;
+    let mut room = GrowingRoom::new(SOUND);
+    let mut full = None;
+    // The reader sees that it has to stop.
+    let stop = || SignalError::Io {
+        path: path.to_owned(),
+        source: ErrorKind::Interrupted.into(),
+    };
+    if let Some((frames, channels)) = Audio::plain_size(path)
+        && duration.is_infinite()
+    {
+        // The rate is not known yet, and an offset only makes less of it.
+        let values = if offset > 0.0 { 0 } else { frames };
+        let values = usize::try_from(values).unwrap_or(usize::MAX);
+        check_room(SOUND, values.saturating_mul(channels), size_of::<f32>())?;
+    }
     let read = Audio::each_piece_of(path, &mut |piece| {
         let rate = f64::from(piece.sample_rate);
         // As librosa counts: both are whole samples, cut off.
@@ -51,20 +83,24 @@ fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, 
         part.sample_rate = piece.sample_rate;
         part.channels.resize(piece.channels.len(), Vec::new());
         let here = |at: usize| at.saturating_sub(before).min(piece.frames());
+        let kept = (here(end) - here(first)) * piece.channels.len();
+        if let Err(error) = room.grow(kept) {
+            full = Some(error);
+            return Err(stop());
+        }
         for (whole, piece) in part.channels.iter_mut().zip(&piece.channels) {
             whole.extend_from_slice(&piece[here(first)..here(end)]);
         }
         before += piece.frames();
         complete = before >= end;
         if complete {
-            // The reader sees that it has to stop.
-            return Err(SignalError::Io {
-                path: path.to_owned(),
-                source: ErrorKind::Interrupted.into(),
-            });
+            return Err(stop());
         }
         Ok(())
     });
+    if let Some(error) = full {
+        return Err(error);
+    }
     if !complete {
         read?;
     }

@@ -37,8 +37,54 @@ pub(crate) fn yin(
     track.map(Array::line)
 }
 
+/// pYIN as Python names it: `beta_parameters`, `boltzmann_parameter`, `no_trough_prob`, bins to a semitone,
+/// `max_transition_rate`, `switch_prob`.
+#[derive(FromPyObject)]
+pub(crate) struct Thresholds((u32, u32), f64, f64, usize, f64, f64);
+
+impl Thresholds {
+    fn settings(&self) -> PyResult<PyinSettings> {
+        let Self((a, b), boltzmann, no_trough, bins, fastest, switch) = *self;
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        for (name, fits, possible) in [
+            (
+                "beta_parameters",
+                (1..=100).contains(&a) && (1..=100).contains(&b),
+                "1 to 100",
+            ),
+            (
+                "boltzmann_parameter",
+                (0.0..=1000.0).contains(&boltzmann),
+                "0 to 1000",
+            ),
+            ("no_trough_prob", is_share(no_trough), "0 to 1"),
+            (
+                "max_transition_rate",
+                (0.0..=1000.0).contains(&fastest),
+                "0 to 1000",
+            ),
+            ("switch_prob", is_share(switch), "0 to 1"),
+        ] {
+            if !fits {
+                return Err(PyValueError::new_err(format!(
+                    "{name} cannot be used: numbers from {possible} are possible"
+                )));
+            }
+        }
+        Ok(PyinSettings {
+            beta: (a, b),
+            boltzmann,
+            no_trough,
+            bins_per_semitone: bins,
+            octaves_per_second: fastest,
+            switch,
+        })
+    }
+}
+
 /// Frequency, voicing and its probability of every frame.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn pyin(
     py: Python<'_>,
     signal: Samples<'_>,
@@ -47,12 +93,13 @@ pub(crate) fn pyin(
     frame: usize,
     hop: usize,
     beyond: &str,
+    how: Thresholds,
 ) -> PyResult<(Array, Array, Array)> {
-    let signal = signal.finite()?;
+    let (signal, settings) = (signal.finite()?, how.settings()?);
     let range = range_of(range);
     let framing = framing(frame, hop, beyond)?;
     let track = work(py, || {
-        let mut pyin = Pyin::new(rate, framing, range, PyinSettings::default())?;
+        let mut pyin = Pyin::new(rate, framing, range, settings)?;
         pyin.check_room(signal.len())?;
         Ok(pyin.track(signal))
     })?;

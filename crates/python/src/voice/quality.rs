@@ -2,16 +2,14 @@
 
 use pyo3::prelude::*;
 use warpsmith_descriptors::quality::{
-    Harmonicity, HarmonicitySettings, Perturbation, ProminenceSettings, find_pulses, find_vibrato,
+    Harmonicity, HarmonicitySettings, PITCH_STEP, Perturbation, ProminenceSettings, find_pulses,
+    find_vibrato,
 };
 use warpsmith_voice::formants::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{PitchRange, PraatSettings, PrecisePraat, check_room};
 
 use super::pitch::range_of;
 use super::{Array, Samples, work};
-
-/// Praat's step between frames of pitch, over the longest period.
-const PITCH_STEP: f64 = 0.75;
 
 /// Times in seconds, and the frequencies and bandwidths of each frame's formants, `[formant, frame]`; NaN is
 /// absent.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use warpsmith_descriptors::picture::{Picture, PictureSettings};
+use warpsmith_descriptors::picture::{FrequencyScale, Lane, Picture, PictureSettings};
 use warpsmith_voice::{
     EnergyVad, FrameMillis, Loudness, NetVad, NeuralSettings, NeuralVad, PeriodicityVad,
     SignalError, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
-    Weights, segments,
+    Weights,
 };
 
 use super::effect::audio_of;
@@ -90,15 +90,37 @@ pub(super) fn webrtc_mode(aggressiveness: u8) -> PyResult<WebrtcMode> {
     }
 }
 
-/// Start and end of every stretch of speech, in seconds, of decisions so many seconds apart.
-#[pyfunction]
-pub(crate) fn speech_segments(decisions: &[u8], hop_seconds: f64) -> Vec<(f64, f64)> {
-    let decisions: Vec<bool> = decisions.iter().map(|speech| *speech != 0).collect();
-    let found = segments(&decisions, hop_seconds);
-    found.iter().map(|part| (part.start, part.end)).collect()
+/// A picture as Python names it: `lanes`, `width`, `height`, whether frequencies lie as an ear tells them apart,
+/// `fmax` and `range_db`.
+#[derive(FromPyObject)]
+pub(crate) struct Drawing(Vec<String>, Option<usize>, usize, bool, Option<f64>, f32);
+
+impl Drawing {
+    fn settings(self) -> PyResult<PictureSettings> {
+        let lane = |name: &String| match name.as_str() {
+            "wave" => Ok(Lane::Wave),
+            "spectrogram" => Ok(Lane::Spectrogram),
+            "pitch" => Ok(Lane::Pitch),
+            "speech" => Ok(Lane::Speech),
+            other => Err(PyValueError::new_err(format!(
+                "there is no lane `{other}`: wave, spectrogram, pitch and speech are known"
+            ))),
+        };
+        Ok(PictureSettings {
+            lanes: self.0.iter().map(lane).collect::<PyResult<_>>()?,
+            width: self.1,
+            height: self.2,
+            scale: match self.3 {
+                true => FrequencyScale::Mel,
+                false => FrequencyScale::Linear,
+            },
+            highest_hz: self.4,
+            range_db: self.5,
+        })
+    }
 }
 
-/// A spectrogram with pitch and speech: the bytes of a `png`, `svg` or `html` file.
+/// Lanes of a signal over one axis of time: the bytes of a `png`, `svg` or `html` file.
 #[pyfunction]
 pub(crate) fn picture<'py>(
     py: Python<'py>,
@@ -106,9 +128,9 @@ pub(crate) fn picture<'py>(
     rate: u32,
     kind: &str,
     title: &str,
+    drawing: Drawing,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let signal = signal.finite()?;
-    let settings = PictureSettings::default();
+    let (signal, settings) = (signal.finite()?, drawing.settings()?);
     let drawn = work(py, || Picture::of(signal, rate, title, &settings))?;
     let bytes = match kind {
         "png" => drawn.png()?,

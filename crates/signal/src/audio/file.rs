@@ -5,13 +5,11 @@
 //! error names the file and how far it was read; channels stay apart until the caller mixes them.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{Cursor, Read};
 use std::path::Path;
 
-use warpsmith_formats::wav::{SampleFormat, WavFormat};
-
 use super::decoder::{Ending, decode};
-use super::header::PlainSamples;
+use super::header::{PlainSamples, plain_samples};
 use super::pcm::PcmFormat;
 use super::plain::decode_plain;
 use super::source::{Forward, Source};
@@ -64,6 +62,15 @@ impl Audio {
         decode(name, Box::new(Forward(source)), Ending::AnyTime, see)
     }
 
+    /// As [`Audio::each_piece`], of bytes in memory, in which a header can be read that lies behind the sound.
+    pub fn each_piece_in(
+        name: &Path,
+        bytes: Vec<u8>,
+        see: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        decode(name, Box::new(Cursor::new(bytes)), Ending::AnyTime, see)
+    }
+
     /// As [`Audio::each_piece`], of the file at `path`, which must be as long as its header says.
     pub fn each_piece_of(path: &Path, see: &mut dyn FnMut(&Self) -> Result<()>) -> Result<()> {
         decode(path, Box::new(open(path)?), Ending::AsDeclared, see)
@@ -90,6 +97,21 @@ impl Audio {
             bytes: None,
         };
         decode_plain(name, source, samples, Ending::AsDeclared, see)
+    }
+
+    /// How much a file of plain samples holds, by its header and its own length: samples to a channel, and channels.
+    /// `None` where only decoding tells, or the file cannot be read.
+    pub fn plain_size(path: &Path) -> Option<(u64, usize)> {
+        let mut file = File::open(path).ok()?;
+        let length = file.metadata().ok()?.len();
+        let PlainSamples {
+            format,
+            start,
+            bytes,
+        } = plain_samples(&mut file).ok()??;
+        let there = length.saturating_sub(start);
+        let bytes = bytes.map_or(there, |bytes| bytes.min(there));
+        Some((bytes / format.frame_bytes() as u64, format.channels))
     }
 
     /// Appends a piece.
@@ -150,39 +172,6 @@ impl Audio {
                 Ok(mixed)
             }
         }
-    }
-
-    /// Writes a WAV file of 32-bit floats; beyond 4 GiB it is RF64.
-    pub fn write_wav(&self, out: &mut impl Write) -> io::Result<()> {
-        self.write_wav_head(self.frames() as u64, out)?;
-        self.write_wav_samples(out)
-    }
-
-    /// Writes the head of a WAV file of so many samples like these to a channel.
-    pub fn write_wav_head(&self, frames: u64, out: &mut impl Write) -> io::Result<()> {
-        let format = WavFormat {
-            sample_rate: self.sample_rate,
-            channels: u8::try_from(self.channels.len())
-                .map_err(|_| io::Error::other("a WAV file holds at most 255 channels"))?,
-            samples: SampleFormat::Float32,
-        };
-        out.write_all(&format.head(frames))
-    }
-
-    /// Writes the samples as they follow a head, or the samples before.
-    pub fn write_wav_samples(&self, out: &mut impl Write) -> io::Result<()> {
-        let channels = self.channels.len();
-        let mut bytes = Vec::with_capacity(channels * 4 * 4096);
-        for frame in 0..self.frames() {
-            for channel in &self.channels {
-                bytes.extend_from_slice(&channel[frame].to_le_bytes());
-            }
-            if bytes.len() >= channels * 4 * 4096 {
-                out.write_all(&bytes)?;
-                bytes.clear();
-            }
-        }
-        out.write_all(&bytes)
     }
 }
 

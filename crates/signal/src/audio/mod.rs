@@ -10,6 +10,7 @@ mod opus;
 mod pcm;
 mod plain;
 mod source;
+mod write;
 
 pub use file::{Audio, ChannelChoice, check_finite};
 pub use pcm::{PcmCoding, PcmFormat};

@@ -42,7 +42,7 @@ impl PcmFormat {
     }
 
     /// Bytes of one sample of each channel.
-    pub(crate) fn frame_bytes(&self) -> usize {
+    pub fn frame_bytes(&self) -> usize {
         self.sample_bytes() * self.channels
     }
 

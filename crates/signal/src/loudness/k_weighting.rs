@@ -118,7 +118,8 @@ impl StepSums {
 }
 
 /// Summed weighted squares of every whole step of a whole recording.
-pub(super) fn step_sums(audio: &Audio) -> Vec<f64> {
+#[cfg(test)]
+fn step_sums(audio: &Audio) -> Vec<f64> {
     let mut sums = StepSums::new(audio.sample_rate, audio.channels.len());
     for_pieces(audio, |channels| sums.push(channels));
     sums.finish()

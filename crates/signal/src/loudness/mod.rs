@@ -4,4 +4,5 @@ mod k_weighting;
 mod programme;
 mod true_peak;
 
+pub(crate) use programme::IntegratedMeter;
 pub use programme::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::k_weighting::{StepSums, for_pieces, lufs, step, step_sums};
+use super::k_weighting::{StepSums, for_pieces, lufs, step};
 use super::true_peak::TruePeak;
 use crate::audio::Audio;
 use crate::error::{Result, SignalError};
@@ -93,14 +93,39 @@ impl LoudnessMeter {
 /// gates. The fourth channel of six and more is low-frequency effects and does not count; the
 /// surround channels after it count 1.5 dB more.
 pub fn integrated_loudness(audio: &Audio) -> Result<f64> {
-    let sums = checked_sums(audio)?;
-    let blocks = window_powers(&sums, MOMENTARY_STEPS, step(audio.sample_rate));
-    Ok(gated_loudness(&blocks))
+    let mut meter = IntegratedMeter::new(audio.sample_rate, audio.channels.len());
+    for_pieces(audio, |channels| meter.push(channels));
+    meter.finish()
 }
 
-fn checked_sums(audio: &Audio) -> Result<Vec<f64>> {
-    check_length(audio.frames(), audio.sample_rate)?;
-    Ok(step_sums(audio))
+/// Measures the integrated loudness alone of a programme that arrives in pieces; any cutting gives the same bits.
+pub(crate) struct IntegratedMeter {
+    sample_rate: u32,
+    frames: usize,
+    sums: StepSums,
+}
+
+impl IntegratedMeter {
+    pub(crate) fn new(sample_rate: u32, channels: usize) -> Self {
+        Self {
+            sample_rate,
+            frames: 0,
+            sums: StepSums::new(sample_rate, channels),
+        }
+    }
+
+    /// Takes the next samples of each channel.
+    pub(crate) fn push(&mut self, channels: &[&[f32]]) {
+        self.frames += channels.first().map_or(0, |channel| channel.len());
+        self.sums.push(channels);
+    }
+
+    pub(crate) fn finish(self) -> Result<f64> {
+        check_length(self.frames, self.sample_rate)?;
+        let sums = self.sums.finish();
+        let blocks = window_powers(&sums, MOMENTARY_STEPS, step(self.sample_rate));
+        Ok(gated_loudness(&blocks))
+    }
 }
 
 fn check_length(frames: usize, sample_rate: u32) -> Result<()> {

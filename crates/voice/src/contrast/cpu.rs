@@ -4,19 +4,64 @@ use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 use crate::spectrum::{Density, Stft};
 
-/// Octaves above the lowest band.
+/// Octaves above the lowest band, unless others are chosen.
 const OCTAVES: usize = 6;
-/// Upper edge of the lowest band, Hz.
-const LOWEST_HZ: f64 = 200.0;
-/// Share of a band's bins that are its tops, and that are its bottoms; at least one.
-const QUANTILE: f64 = 0.02;
+/// More than any sample rate has.
+const MOST_OCTAVES: usize = 30;
 /// Magnitudes below count as this.
 pub(crate) const FLOOR: f32 = 1e-10;
 /// Tops and bottoms are this near the loudest of each.
 pub(crate) const RANGE_DB: f32 = 80.0;
 
-/// Bands of a contrast.
+/// Bands of a contrast with the default settings.
 pub const CONTRAST_BANDS: usize = OCTAVES + 1;
+
+/// Which bands are compared; the default is librosa's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContrastSettings {
+    /// Upper edge of the lowest band, Hz.
+    pub lowest_hz: f64,
+    /// Octaves above it.
+    pub octaves: usize,
+    /// Share of a band's bins that are its tops, and that are its bottoms; at least one.
+    pub share: f64,
+}
+
+impl Default for ContrastSettings {
+    fn default() -> Self {
+        Self {
+            lowest_hz: 200.0,
+            octaves: OCTAVES,
+            share: 0.02,
+        }
+    }
+}
+
+impl ContrastSettings {
+    /// Bands, the lowest among them.
+    pub fn bands(&self) -> usize {
+        self.octaves + 1
+    }
+
+    /// Fails where a number is none that bands could have.
+    pub fn checked(self) -> Result<Self> {
+        let whole = 0.0 < self.share && self.share < 1.0;
+        let octaves = (1..=MOST_OCTAVES).contains(&self.octaves);
+        if !(self.lowest_hz >= 1.0 && self.lowest_hz <= 1e9 && octaves && whole) {
+            return Err(SignalError::parameter(
+                "contrast",
+                format!(
+                    "{} octaves above {} Hz, share {}",
+                    self.octaves, self.lowest_hz, self.share
+                ),
+                format!(
+                    "1 to {MOST_OCTAVES} octaves above 1 Hz or more and a share between 0 and 1 are possible"
+                ),
+            ));
+        }
+        Ok(self)
+    }
+}
 
 /// The bins of a band.
 #[derive(Clone, Debug)]
@@ -36,10 +81,24 @@ impl SpectralContrast {
     /// Bands below 200 Hz and in the six octaves above, over the spectra of a signal at
     /// `sample_rate`, which must reach into the last: above 12.8 kHz.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::with_bands(settings, sample_rate, ContrastSettings::default())
+    }
+
+    /// The bands that are chosen, over the spectra of a signal at `sample_rate`, which must reach into the last.
+    pub fn with_bands(
+        settings: SpectrumSettings,
+        sample_rate: u32,
+        contrast: ContrastSettings,
+    ) -> Result<Self> {
         Ok(Self {
-            bands: bands(settings, sample_rate)?,
+            bands: bands(settings, sample_rate, contrast)?,
             stft: Stft::new(settings)?,
         })
+    }
+
+    /// Bands of a frame.
+    pub fn bands(&self) -> usize {
+        self.bands.len()
     }
 
     /// `[band, frame]`, dB.
@@ -57,7 +116,7 @@ impl SpectralContrast {
         let mut magnitudes = vec![0.0f32; bins * frames];
         self.stft
             .density(signal, Density::Magnitude, &mut magnitudes)?;
-        let mut tops = vec![0.0f32; CONTRAST_BANDS * frames];
+        let mut tops = vec![0.0f32; self.bands.len() * frames];
         let mut bottoms = tops.clone();
         let mut column = Vec::new();
         for (index, band) in self.bands.iter().enumerate() {
@@ -124,9 +183,18 @@ impl LoudestLevels {
 }
 
 /// The bands of the spectra of a signal at `sample_rate`.
-pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<Band>> {
+pub(crate) fn bands(
+    settings: SpectrumSettings,
+    sample_rate: u32,
+    contrast: ContrastSettings,
+) -> Result<Vec<Band>> {
+    let ContrastSettings {
+        lowest_hz,
+        octaves,
+        share,
+    } = contrast.checked()?;
     let nyquist = f64::from(sample_rate) / 2.0;
-    let top = LOWEST_HZ * 2f64.powi(OCTAVES as i32 - 1);
+    let top = lowest_hz * 2f64.powi(octaves as i32 - 1);
     if top >= nyquist {
         return Err(SignalError::parameter(
             "sample rate",
@@ -142,9 +210,9 @@ pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<
         let bin = hz * settings.transform as f64 / f64::from(sample_rate);
         (bin.ceil() as usize).min(total)
     };
-    let mut bands = Vec::with_capacity(CONTRAST_BANDS);
-    for index in 0..CONTRAST_BANDS {
-        let edge = |octave: usize| LOWEST_HZ * 2f64.powi(octave as i32);
+    let mut bands = Vec::with_capacity(octaves + 1);
+    for index in 0..=octaves {
+        let edge = |octave: usize| lowest_hz * 2f64.powi(octave as i32);
         let (low, high) = match index {
             0 => (0, edge(0)),
             _ => (at_least(edge(index - 1)), edge(index)),
@@ -161,10 +229,10 @@ pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<
             ));
         }
         let start = low.saturating_sub(usize::from(index > 0));
-        let end = if index == OCTAVES { total } else { past };
-        let ends = (QUANTILE * (end - start) as f64).round_ties_even() as usize;
+        let end = if index == octaves { total } else { past };
+        let ends = (share * (end - start) as f64).round_ties_even() as usize;
         bands.push(Band {
-            bins: start..if index == OCTAVES { end } else { end - 1 },
+            bins: start..if index == octaves { end } else { end - 1 },
             ends: ends.max(1),
         });
     }

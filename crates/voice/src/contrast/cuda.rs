@@ -7,7 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
-use super::cpu::{Band, CONTRAST_BANDS, FLOOR, RANGE_DB, bands};
+use super::cpu::{Band, CONTRAST_BANDS, ContrastSettings, FLOOR, RANGE_DB, bands};
 use super::workload::ID;
 use crate::batch::{Batch, checked, each_on_cuda};
 use crate::frame::source::{FrameSource, THREADS};
@@ -140,7 +140,8 @@ pub fn contrast_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     let settings = checked(ID, settings.checked())?;
-    let bands = checked(ID, bands(settings, sample_rate))?;
+    let own = ContrastSettings::default();
+    let bands = checked(ID, bands(settings, sample_rate, own))?;
     let count = |samples| settings.framing.count(samples);
     each_on_cuda(signals, count, CONTRAST_BANDS, |batch| {
         CudaContrast::new(gpu, &settings, &bands, batch)
@@ -161,7 +162,7 @@ mod tests {
                 ..Sizes::for_speech(rate)
             };
             let spectrum = Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum;
-            let bands = bands(spectrum, rate).unwrap();
+            let bands = bands(spectrum, rate, ContrastSettings::default()).unwrap();
             let tables = Tables::new(&bands);
             let mut room = vec![0; transform];
             for run in tables.runs.chunks_exact(3) {

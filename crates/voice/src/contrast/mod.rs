@@ -8,7 +8,7 @@ mod cuda;
 mod stream;
 mod workload;
 
-pub use cpu::{CONTRAST_BANDS, LoudestLevels, SpectralContrast};
+pub use cpu::{CONTRAST_BANDS, ContrastSettings, LoudestLevels, SpectralContrast};
 pub use cuda::contrast_on_cuda;
 pub use stream::ContrastStream;
 pub(crate) use workload::CONTRAST;

@@ -3,7 +3,7 @@
 
 use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
 
-use super::cpu::{CONTRAST_BANDS, ContrastLevels, LoudestLevels, SpectralContrast};
+use super::cpu::{ContrastLevels, ContrastSettings, LoudestLevels, SpectralContrast};
 
 /// Contrast piece by piece.
 pub struct ContrastStream {
@@ -13,16 +13,25 @@ pub struct ContrastStream {
 
 impl ContrastStream {
     /// A stream; the padding is zeros or none.
-    pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+    pub fn new(
+        settings: SpectrumSettings,
+        sample_rate: u32,
+        contrast: ContrastSettings,
+    ) -> Result<Self> {
         let queue = FrameQueue::new(settings.framing)?;
         let inner = SpectrumSettings {
             framing: queue.inner_framing(),
             ..settings
         };
         Ok(Self {
-            contrast: SpectralContrast::new(inner, sample_rate)?,
+            contrast: SpectralContrast::with_bands(inner, sample_rate, contrast)?,
             queue,
         })
+    }
+
+    /// Bands of a frame.
+    pub fn bands(&self) -> usize {
+        self.contrast.bands()
     }
 
     /// Takes the next samples of a first look.
@@ -50,7 +59,7 @@ impl ContrastStream {
     ) -> Result<()> {
         self.queue.push(piece);
         let levels = self.levels(self.queue.ready())?;
-        append(levels, loudest, out);
+        append(levels, self.bands(), loudest, out);
         Ok(())
     }
 
@@ -58,7 +67,7 @@ impl ContrastStream {
     pub fn finish(mut self, loudest: LoudestLevels, out: &mut Vec<f32>) -> Result<()> {
         let frames = self.queue.close();
         let levels = self.levels(frames)?;
-        append(levels, loudest, out);
+        append(levels, self.bands(), loudest, out);
         Ok(())
     }
 
@@ -72,11 +81,15 @@ impl ContrastStream {
     }
 }
 
-fn append(levels: Option<ContrastLevels>, loudest: LoudestLevels, out: &mut Vec<f32>) {
+fn append(
+    levels: Option<ContrastLevels>,
+    bands: usize,
+    loudest: LoudestLevels,
+    out: &mut Vec<f32>,
+) {
     let Some(levels) = levels else { return };
     let values = levels.contrast(loudest);
-    let frames = values.len() / CONTRAST_BANDS;
-    let by_frames =
-        (0..values.len()).map(|at| values[at % CONTRAST_BANDS * frames + at / CONTRAST_BANDS]);
+    let frames = values.len() / bands;
+    let by_frames = (0..values.len()).map(|at| values[at % bands * frames + at / bands]);
     out.extend(by_frames);
 }

@@ -2,7 +2,7 @@
 
 use warpsmith_workload::ArguedTolerance;
 
-use super::cpu::{CONTRAST_BANDS, SpectralContrast, bands};
+use super::cpu::{CONTRAST_BANDS, ContrastSettings, SpectralContrast, bands};
 use super::cuda::CudaContrast;
 use crate::batch::{BatchWorkload, about, checked, sample_rate};
 use crate::frame::feature::{Spectra, by_frames, feature_cost, spectrum};
@@ -31,7 +31,10 @@ pub(crate) const CONTRAST: BatchWorkload<Spectra, SpectralContrast> = BatchWorkl
         Ok(())
     },
     on_cuda: |gpu, plan, batch| {
-        let bands = checked(ID, bands(plan.settings, plan.rate))?;
+        let bands = checked(
+            ID,
+            bands(plan.settings, plan.rate, ContrastSettings::default()),
+        )?;
         let contrast = CudaContrast::new(gpu, &plan.settings, &bands, batch)?;
         Ok(Box::new(contrast))
     },

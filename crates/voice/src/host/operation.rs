@@ -1,17 +1,15 @@
 //! The operations that have no CUDA version, by name, each planned for a sample rate.
 
 use warpsmith_signal::{
-    Audio, Biquad, Cascade, Convolver, Framing, Levels, Padding, Result, Reverb, ReverbSettings,
-    SignalError, integrated_loudness,
+    Audio, Biquad, Cascade, Convolver, EnergyVad, Framing, Levels, Padding, Result, Reverb,
+    ReverbSettings, SignalError, integrated_loudness,
 };
 
 use crate::effect::{DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch};
 use crate::mel::MelFeature;
 use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::{PitchRange, PraatPitch, PraatSettings};
-use crate::vad::{
-    EnergyVad, FrameMillis, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
-};
+use crate::vad::{FrameMillis, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad};
 
 /// What an operation says of a signal.
 pub(super) type Plan = Box<dyn FnMut(&[f32]) -> Result<Vec<f32>> + Send>;

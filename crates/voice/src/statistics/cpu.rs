@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, ln, vectorize_method};
-use warpsmith_signal::{FrameSpectrum, Result, SpectrumSettings};
+use warpsmith_signal::{FrameSpectrum, Result, SignalError, SpectrumSettings};
 
-/// The share of the magnitudes that lies below the roll-off frequency.
+/// The share of the magnitudes that lies below the roll-off frequency, unless another is chosen.
 pub(crate) const ROLLOFF: f32 = 0.85;
 /// Bins that are summed up before they are added to the sum of all.
 const PART: usize = 32;
@@ -21,7 +21,7 @@ pub struct SpectralStatistics {
     pub centroid: Vec<f32>,
     /// Root mean square distance from the centroid, Hz.
     pub bandwidth: Vec<f32>,
-    /// Frequency below which 85 % of the magnitudes lie, Hz.
+    /// Frequency below which 85 % of the magnitudes lie, or another share, Hz.
     pub rolloff: Vec<f32>,
     /// Geometric over arithmetic mean of the powers: 1 for white noise, towards 0 for tones.
     pub flatness: Vec<f32>,
@@ -57,6 +57,19 @@ impl SpectralShape {
             settings,
             engine: engine_for_this_machine!(blocks, Engine::new(settings, bin_hz)),
         })
+    }
+
+    /// With another share of the magnitudes below the roll-off frequency.
+    pub fn with_rolloff(mut self, share: f32) -> Result<Self> {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(SignalError::parameter(
+                "roll-off share",
+                share,
+                "it lies between 0 and 1",
+            ));
+        }
+        self.engine.set_rolloff(share);
+        Ok(self)
     }
 
     /// The statistics of every frame of `signal`.
@@ -120,11 +133,13 @@ pub(crate) fn line(bins: usize, bin_hz: f32) -> (f64, f64) {
 
 trait ShapeEngine: Send {
     fn measure(&mut self, signal: &[f32], statistics: &mut SpectralStatistics);
+    fn set_rolloff(&mut self, share: f32);
 }
 
 struct Engine<V> {
     spectrum: FrameSpectrum<V>,
     bin_hz: f32,
+    rolloff: f32,
     magnitudes: Vec<V>,
     /// The last frame's magnitudes of the block before, for the flux.
     last: Vec<f32>,
@@ -135,6 +150,7 @@ impl<V: Lanes> Engine<V> {
         Self {
             spectrum: FrameSpectrum::new(settings),
             bin_hz,
+            rolloff: ROLLOFF,
             magnitudes: vec![V::splat(0.0); settings.bins()],
             last: vec![0.0; settings.bins()],
         }
@@ -189,7 +205,7 @@ impl<V: Lanes> Engine<V> {
         }
         let divisor = sum.max(tiny);
         let centroid = moment.div(divisor);
-        let threshold = sum.mul(V::splat(ROLLOFF));
+        let threshold = sum.mul(V::splat(self.rolloff));
         let (mut spread, mut below, mut surprise) = (zero, zero, zero);
         let all = u32::MAX >> (32 - V::WIDTH);
         let mut reached = 0u32;
@@ -260,6 +276,10 @@ impl<V: Lanes> ShapeEngine for Engine<V> {
             signal: &'a [f32],
             statistics: &'a mut SpectralStatistics,
         ));
+    }
+
+    fn set_rolloff(&mut self, share: f32) {
+        self.rolloff = share;
     }
 }
 

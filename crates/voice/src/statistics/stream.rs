@@ -37,6 +37,12 @@ impl StatisticsStream {
         })
     }
 
+    /// With another share of the magnitudes below the roll-off frequency.
+    pub fn with_rolloff(mut self, share: f32) -> Result<Self> {
+        self.shape = self.shape.with_rolloff(share)?;
+        Ok(self)
+    }
+
     /// Takes the next samples; appends the statistics of the frames that they complete.
     pub fn process(&mut self, chunk: &[f32], out: &mut SpectralStatistics) {
         self.queue.push(chunk);

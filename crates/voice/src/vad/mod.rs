@@ -1,16 +1,12 @@
 //! Voice activity: which frames hold speech, and where it starts and ends.
 
-mod energy;
 mod periodicity;
-mod segments;
 mod silero;
 mod statistical;
 mod webrtc;
 
-pub use energy::EnergyVad;
 pub(crate) use periodicity::PERIODICITY;
 pub use periodicity::{PeriodicityVad, periodicity_vad_on_cuda};
-pub use segments::{Bridging, Segment, segments};
 pub(crate) use silero::SpeechProbabilities;
 pub use silero::{
     NeuralSettings, NeuralStream, NeuralVad, SileroNetwork, neural_vad_on_cuda,

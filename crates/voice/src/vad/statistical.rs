@@ -7,12 +7,11 @@
 //! the normalised autocorrelation below 2 kHz is 2.5 times as high as in the recording's less periodic
 //! frames, within bounds. This looks at the whole signal, or twice at a
 //! long one, which [`StatisticalStream`] keeps as 12 powers to 10 ms; what is still arriving is for
-//! [`super::energy::EnergyVad`] or [`super::webrtc::WebrtcVad`].
+//! [`warpsmith_signal::EnergyVad`] or [`super::webrtc::WebrtcVad`].
 
-use warpsmith_signal::{Quality, ResampleStream, Resampler, Result};
+use warpsmith_signal::{Bridging, Quality, ResampleStream, Resampler, Result};
 
 use super::periodicity::{ArrivingTops, Periodicity};
-use super::segments::Bridging;
 use crate::mel::MelFeature;
 use crate::mel::{Compression, FeatureSettings, Layout, MelStream};
 use crate::mel::{MelNorm, MelScale, MelSettings, MelSlope};

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use warpsmith_voice::{
-    CONTRAST_BANDS, Chroma, ChromaStream, ContrastStream, FeatureSettings, FrameMillis, Framing,
-    Layout, LevelStream, Levels, LoudestLevels, MelFeature, MelStream, OnsetDetector, OnsetStream,
-    PITCH_CLASSES, Padding, PitchRange, Preset, Pyin, PyinSettings, PyinStream, PyinTrack, Sizes,
-    SpectralContrast, SpectralShape, SpectralStatistics, Stage, StatisticsStream, Stft, StftStream,
-    WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
+    CONTRAST_BANDS, Chroma, ChromaStream, ContrastSettings, ContrastStream, FeatureSettings,
+    FrameMillis, Framing, Layout, LevelStream, Levels, LoudestLevels, MelFeature, MelStream,
+    OnsetDetector, OnsetStream, PITCH_CLASSES, Padding, PitchRange, Preset, Pyin, PyinSettings,
+    PyinStream, PyinTrack, Sizes, SpectralContrast, SpectralShape, SpectralStatistics, Stage,
+    StatisticsStream, Stft, StftStream, WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
 };
 
 fn signal(samples: usize, seed: u32) -> Vec<f32> {
@@ -127,7 +127,7 @@ proptest! {
         let mut spectra = StftStream::new(spectrum).unwrap();
         let mut shapes = StatisticsStream::new(spectrum, 16_000).unwrap();
         let mut bulk = StatisticsStream::in_bulk(spectrum, 16_000).unwrap();
-        let mut look = ContrastStream::new(spectrum, 16_000).unwrap();
+        let mut look = ContrastStream::new(spectrum, 16_000, ContrastSettings::default()).unwrap();
         let mut loudest = LoudestLevels::default();
         let mut levels = LevelStream::new(spectrum.framing).unwrap();
         let mut vad = WebrtcStream::new(16_000, WebrtcMode::Quality, length).unwrap();
@@ -165,7 +165,7 @@ proptest! {
         let measured = SpectralShape::new(spectrum, 16_000).unwrap().measure(&signal);
         prop_assert_eq!(&shape, &measured);
         prop_assert_eq!(bulk_shape, measured);
-        let mut contrast = ContrastStream::new(spectrum, 16_000).unwrap();
+        let mut contrast = ContrastStream::new(spectrum, 16_000, ContrastSettings::default()).unwrap();
         let mut bands = Vec::new();
         for piece in signal.chunks(chunks[0]) {
             contrast.process(piece, loudest, &mut bands).unwrap();

@@ -1,7 +1,7 @@
 //! What pYIN's settings mean at a sample rate: periods, pitch bins, thresholds, and what a state stands
 //! for.
 
-use warpsmith_signal::{Framing, Result};
+use warpsmith_signal::{Framing, Result, SignalError};
 
 use super::cpu::{PyinSettings, PyinTrack};
 use crate::pitch::range::PitchRange;
@@ -24,6 +24,10 @@ pub(crate) struct PyinPlan {
     pub(crate) reach: usize,
 }
 
+/// Bins, and bins that a step crosses, at most.
+const MOST_BINS: usize = 30_000;
+const MOST_REACH: usize = 1 << 20;
+
 impl PyinPlan {
     pub(crate) fn new(
         sample_rate: u32,
@@ -38,6 +42,14 @@ impl PyinPlan {
         let rate = f64::from(sample_rate);
         let semitones = settings.octaves_per_second * 12.0 * framing.hop as f64 / rate;
         let reach = semitones.round_ties_even() as usize * settings.bins_per_semitone / 2;
+        // States are numbered in 16 bits, voiced and unvoiced.
+        if settings.bins_per_semitone == 0 || bins > MOST_BINS || reach > MOST_REACH {
+            return Err(SignalError::parameter(
+                "pitch bins",
+                format!("{bins}, {reach} in a step"),
+                format!("1 to {MOST_BINS} bins and steps of up to {MOST_REACH} are possible"),
+            ));
+        }
         Ok(Self {
             sample_rate: rate,
             framing,

@@ -1,10 +1,9 @@
 //! Voice activity by periodicity on the CPU: the specification.
 
-use warpsmith_signal::Result;
+use warpsmith_signal::{Bridging, Result};
 
 use super::tops::Periodicity;
 use crate::pitch::{PitchRange, Placement};
-use crate::vad::segments::Bridging;
 
 /// Voices, without the highest singing: above, rumble has its harmonics.
 const RANGE: PitchRange = PitchRange {

@@ -3,7 +3,7 @@
 //! The floor is the least smoothed level of the last one to two seconds; speech is what stands
 //! `margin_db` above it. Digital silence and anything below −70 dBFS is never speech.
 
-use warpsmith_signal::energy;
+use super::energy;
 
 /// Levels below this are silence whatever the floor, dBFS.
 const SILENCE_DB: f32 = -70.0;
