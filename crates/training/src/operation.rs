@@ -11,8 +11,8 @@ use warpsmith_device::{
 };
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Sizes,
-    Workload, WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
+    Sizes, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
 use crate::error::Result as TrainingResult;
@@ -89,12 +89,7 @@ impl Workload for &'static Operation {
         Some((self.definition)(parameters))
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         if let Some(reason) = (self.refuses)(parameters) {
             return Err(WorkloadError::Unsupported {
                 workload: self.id,

@@ -8,7 +8,7 @@ use warpsmith_device::{CpuDevice, Device};
 use warpsmith_wisdom::{Calibration, OperationWisdom, Plan, Way, calibrate};
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Workload, WorkloadError,
+    Ready, Workload, WorkloadError,
 };
 
 /// A run: way, size, passes.
@@ -66,12 +66,7 @@ impl Workload for Worker {
         }
     }
 
-    fn prepare(
-        &self,
-        _device: &Device,
-        parameters: &Parameters,
-        _seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, _device: &Device, parameters: &Parameters, _seed: u64) -> Ready {
         let [way, size, passes] = ["way", "n", "steps"].map(|name| parameters.integer(name));
         assert!(size < 1_000_000, "a minute of work was prepared");
         if way == 9 {

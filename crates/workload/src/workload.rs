@@ -63,13 +63,11 @@ pub trait Workload: Send + Sync {
 
     /// Allocates and uploads everything that a run needs; inputs follow from `seed` alone, so that
     /// two devices get the same.
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError>;
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready;
 }
+
+/// A workload that is ready to run, or why it is not.
+pub type Ready = Result<Box<dyn Prepared>, WorkloadError>;
 
 /// How a workload describes itself, in one declaration.
 #[derive(Clone, Copy, Debug)]

@@ -402,6 +402,7 @@ mod tests {
             cuts_loops: false,
             workgroup_threads: 0,
             workgroup_bytes: 0,
+            subgroup_shuffles: 0,
             multiprocessors: 0,
             timestamp_period: 1.0,
         };
@@ -411,16 +412,22 @@ mod tests {
                 facts,
                 // SAFETY: a function that is not found is replaced by one that panics.
                 device: unsafe { ash::Device::load_with(|_| std::ptr::null(), nothing) },
+                physical: vk::PhysicalDevice::null(),
+                extensions: Extensions::default(),
                 memory: vk::PhysicalDeviceMemoryProperties::default(),
-                cache: vk::PipelineCache::null(),
+                handles: Handles {
+                    commands: vk::CommandPool::null(),
+                    finished: vk::Fence::null(),
+                    layout: vk::PipelineLayout::null(),
+                    cache: vk::PipelineCache::null(),
+                },
                 cache_id: [0; vk::UUID_SIZE],
-                layout: vk::PipelineLayout::null(),
                 ledger: Arc::new(Ledger::for_this_build()),
-                commands: vk::CommandPool::null(),
+                pool: Mutex::new(Pool::default()),
+                staged: false,
                 queue: Mutex::new(Queue {
                     queue: vk::Queue::null(),
                 }),
-                finished: vk::Fence::null(),
                 given_up: AtomicBool::new(false),
             }),
         }

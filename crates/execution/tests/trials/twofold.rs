@@ -16,10 +16,8 @@ const fn twofold(high: f64, low: f64) -> Twofold {
 
 const LN_2: Twofold = twofold(std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
 const HALF_PI: Twofold = twofold(std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17);
-const TWO_BY_ROOT_PI: Twofold = twofold(
-    std::f64::consts::FRAC_2_SQRT_PI,
-    1.533_545_961_316_588_1e-17,
-);
+const TWO_BY_ROOT_PI: Twofold =
+    twofold(std::f64::consts::FRAC_2_SQRT_PI, 1.533_545_961_316_588e-17);
 
 impl From<f64> for Twofold {
     fn from(value: f64) -> Self {

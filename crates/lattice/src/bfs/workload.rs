@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Stream};
 use warpsmith_workload::{
     About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    Ready, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::TileSearch;
@@ -80,12 +80,7 @@ impl Workload for BfsWorkload {
         ArguedTolerance::exact("distances are integers and do not depend on the order of visits")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let shape = Shape::cube(parameters.size("n")).map_err(failed(ID))?;
         let blocked = parameters.integer("blocked") as f64;
         let maze = Maze::random(shape, blocked, seed).map_err(failed(ID))?;

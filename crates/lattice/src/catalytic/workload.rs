@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Graph, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Technique, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Ready, Technique,
+    Workload, WorkloadError,
 };
 
 use super::cuda::CudaBorrow;
@@ -69,12 +69,7 @@ impl Workload for CatalyticWorkload {
         ArguedTolerance::exact("integers modulo 2³²; the borrowed words are part of the output")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let shape = Shape::cube(parameters.size("n")).map_err(failed(ID))?;
         ensure_host_room(8 * shape.cells() as u64)?;
         let steps = u32::try_from(parameters.integer("steps")).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_workload::{
     About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    Ready, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::{CpuForm, CpuRun};
@@ -91,12 +91,7 @@ impl Workload for RdWorkload {
         ArguedTolerance::exact("the same operations in the same order, each correctly rounded")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let shape = Shape::cube(parameters.size("n")).map_err(failed(ID))?;
         let field = Field::noise(shape, seed).map_err(failed(ID))?;
         let steps = parameters.size("steps");

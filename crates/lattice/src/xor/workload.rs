@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
     Technique, Workload, WorkloadError,
 };
 
@@ -68,12 +68,7 @@ impl Workload for XorWorkload {
         })
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         ensure_host_room(2 * parameters.integer("bytes"))?;
         let mut random = Random::seeded(seed);
         let mut bytes = |count: usize| -> Vec<u8> {

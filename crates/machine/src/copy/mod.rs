@@ -8,8 +8,8 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-    result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Ready, Workload,
+    WorkloadError, result_in_memory, result_on_stream,
 };
 
 use vulkan::VulkanCopy;
@@ -50,12 +50,7 @@ impl Workload for Copy {
         ArguedTolerance::exact("a copy changes nothing")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let words = parameters.size("bytes") / 8;
         ensure_host_room(2 * parameters.integer("bytes"))?;
         let mut random = Random::seeded(seed);

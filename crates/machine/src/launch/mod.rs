@@ -15,7 +15,7 @@ use warpsmith_device::{
     PinnedBuffer, Stream,
 };
 use warpsmith_workload::{
-    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Ready,
     Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
@@ -91,12 +91,7 @@ impl Workload for Launch {
         ArguedTolerance::exact("marks are integers")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let words = parameters.size("bytes") / 8;
         Ok(match (device, parameters.choice("what")) {
             (Device::Cpu(cpu), "one") => Box::new(CpuLaunch::new(cpu, 1, seed)),

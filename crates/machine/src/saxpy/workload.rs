@@ -6,7 +6,7 @@ use warpsmith_device::{CpuDevice, Device, ensure_host_room};
 use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
     Workload, WorkloadError, result_in_memory,
 };
 
@@ -68,12 +68,7 @@ impl Workload for Saxpy {
         })
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let n = parameters.size("n");
         ensure_host_room(12 * parameters.integer("n"))?;
         let mut random = Random::seeded(seed);

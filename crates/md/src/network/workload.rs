@@ -6,7 +6,7 @@ use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    Ready, Technique, Workload, WorkloadError,
 };
 
 use super::{CudaNetwork, ForceNetwork, NetworkScratch};
@@ -95,12 +95,7 @@ impl Workload for NetworkCall {
         )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let atoms = parameters.size("n");
         let network = ForceNetwork::random(hidden(parameters), seed).map_err(failed(ID))?;
         let mut random = Random::seeded(seed ^ 0x5eed);

@@ -9,7 +9,7 @@ use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    Ready, Technique, Workload, WorkloadError,
 };
 
 use super::Simulation;
@@ -189,12 +189,7 @@ impl Workload for LennardJonesStep {
         )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let settings = settings(parameters, device);
         let atoms = start(cells_for(parameters.integer("n")), seed).map_err(failed(ID))?;
         let steps = parameters.integer("steps");

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::{
     Chroma, ConstantQ, Density, Derivative, FeatureSettings, Istft, Layout, MelBank, MelFeature,
-    PITCH_CLASSES, Preset, SignalError, Sizes, Stage, Stft, check_room,
+    PITCH_CLASSES, Preset, SignalError, Sizes, SpectrumSettings, Stage, Stft, check_room,
 };
 
 use super::array::Values;

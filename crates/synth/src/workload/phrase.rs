@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
-    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Ready,
     Technique, Workload, WorkloadError, result_in_memory,
 };
 
@@ -223,12 +223,7 @@ impl Workload for PhraseWorkload {
         super::ONE_STEP
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let mut phrase = Phrase::reference();
         // The seed moves the noise alone, so that figures stay comparable.
         for note in &mut phrase.notes {

@@ -5,7 +5,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Ready, Workload,
     WorkloadError, result_in_memory,
 };
 
@@ -101,12 +101,7 @@ impl Workload for Streams {
         super::ONE_STEP
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let (streams, frames) = (parameters.size("streams"), parameters.size("frames"));
         ensure_host_room(8 * (streams as u64) * (frames as u64))?;
         let mut random = Random::seeded(seed);

@@ -6,7 +6,7 @@ use warpsmith_formats::base64;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    Ready, Technique, Workload, WorkloadError,
 };
 
 pub(crate) struct Wire;
@@ -93,12 +93,7 @@ impl Workload for Wire {
         ArguedTolerance::exact("bytes")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         if device.cuda().is_some() {
             return Err(WorkloadError::Unsupported {
                 workload: ID,

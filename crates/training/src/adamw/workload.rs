@@ -6,7 +6,7 @@ use warpsmith_device::{CpuDevice, Device};
 use warpsmith_lanes::with_widest;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
     Workload, WorkloadError,
 };
 
@@ -56,12 +56,7 @@ impl Workload for AdamWStep {
         Some(definition())
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let n = parameters.size("n");
         let mut random = Random::seeded(seed);
         let weights = normal_numbers(&mut random, n);

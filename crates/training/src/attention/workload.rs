@@ -5,7 +5,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, Definition, ParameterSpec, Parameters, Ready, Sizes, Workload,
     WorkloadError,
 };
 
@@ -134,12 +134,7 @@ impl Workload for AttentionWorkload {
         Some(definition(parameters))
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         if !is_bf16(parameters) {
             return (&F32).prepare(device, parameters, seed);
         }

@@ -5,7 +5,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
     Workload, WorkloadError,
 };
 
@@ -63,12 +63,7 @@ impl Workload for Clip {
         Some(definition())
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let gradient = normal_numbers(&mut Random::seeded(seed), parameters.size("n"));
         Ok(match device {
             Device::Cpu(cpu) => Box::new(CpuClip {

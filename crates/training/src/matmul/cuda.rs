@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceElement, Kernel, LaunchShape, Stream};
-use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
+use warpsmith_workload::{Prepared, Ready, WorkloadError, result_on_stream};
 
 use super::Matmul;
 use super::sm90::sm90_way;
@@ -151,7 +151,7 @@ pub(super) fn on_cuda<T: DeviceElement>(
     shape: Matmul,
     a: &[T],
     b: &[T],
-) -> Result<Box<dyn Prepared>, WorkloadError> {
+) -> Ready {
     let kernel = gpu.kernel(&way.kernel)?;
     if way.shared_bytes > 48 * 1024 {
         kernel.allow_shared_bytes(way.shared_bytes)?;

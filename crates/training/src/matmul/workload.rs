@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared,
+    About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
     Workload, WorkloadError, result_in_memory,
 };
 
@@ -118,12 +118,7 @@ impl Workload for MatrixProduct {
         Some(definition(parameters))
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready {
         let shape = shape(parameters);
         let mut random = Random::seeded(seed);
         let mut a = normal_numbers(&mut random, shape.rows * shape.depth);

@@ -5,14 +5,14 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CudaDevice, Device};
 use warpsmith_signal::Result as SignalResult;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Ready, Workload, WorkloadError,
 };
 
 use super::cpu_files::{Analyse, CpuFiles, checked};
 use super::ragged::{Batch, PARAMETERS, lengths};
 
 /// A batch prepared on a device.
-pub(crate) type Made = Result<Box<dyn Prepared>, WorkloadError>;
+pub(crate) type Made = Ready;
 
 /// What follows from the parameters is a `Plan`, which is quickly made; an `Engine` analyses signals on the CPU.
 pub(crate) struct BatchWorkload<Plan, Engine> {
