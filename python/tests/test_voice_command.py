@@ -87,14 +87,14 @@ def test_every_verb_of_the_command_has_its_function():
 SIZES = {"n_fft": 512, "hop_length": 160}
 MEL = ["--transform", 512, "--hop", 160, "--filters", 40]
 MELS = [
-    (["--window", "hamming"], {"window": "hamming"}),
-    (["--window", "kaiser:8"], {"window": ("kaiser", 8.0)}),
+    (["--window-shape", "hamming"], {"window": "hamming"}),
+    (["--window-shape", "kaiser:8"], {"window": ("kaiser", 8.0)}),
     (["--win-length", 400], {"win_length": 400}),
     (["--low", 80, "--high", 7000], {"fmin": 80.0, "fmax": 7000.0}),
     (["--mel-scale", "htk"], {"htk": True}),
     (["--norm", "none"], {"norm": None}),
-    (["--pad", "reflect"], {"pad_mode": "reflect"}),
-    (["--pad", "none"], {"center": False}),
+    (["--padding", "reflect"], {"pad_mode": "reflect"}),
+    (["--padding", "none"], {"center": False}),
 ]
 
 
@@ -126,8 +126,8 @@ def test_settings_of_cepstra_are_those_of_the_library(command):
     assert (moving == np.concatenate(stacked).T).all()
     # Within each frame, as Kaldi does: without overlap, and with the first sample as its own
     # predecessor, that is the emphasis of each frame alone.
-    rows = numbers("spectrogram", "--transform", 64, "--hop", 64, "--window", "boxcar",
-                   "--pad", "none", "--pre-emphasis", 0.5)
+    rows = numbers("spectrogram", "--transform", 64, "--hop", 64, "--window-shape", "boxcar",
+                   "--padding", "none", "--pre-emphasis", 0.5)
     frames = y[: len(rows) * 64].reshape(-1, 64).astype(np.float64)
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
     assert np.abs(rows - np.abs(np.fft.rfft(frames - 0.5 * before))).max() < 1e-5
@@ -213,8 +213,8 @@ def test_settings_of_effects_are_those_of_the_library(sound, tmp_path):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["mel", "--window", "triangle"], "hann, hamming"),
-        (["mel", "--window", "kaiser:nan"], "beta from 0 to 700"),
+        (["mel", "--window-shape", "triangle"], "hann, hamming"),
+        (["mel", "--window-shape", "kaiser:nan"], "beta from 0 to 700"),
         (["mel", "--win-length", "0"], "window length"),
         (["mel", "--pre-emphasis", "2"], "from 0 to 1"),
         (["mel", "--top-db", "-3"], "decibels from 0"),

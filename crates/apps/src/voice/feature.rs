@@ -299,7 +299,7 @@ fn names(settings: &FeatureSettings, stage: Stage) -> Vec<String> {
 #[command(after_long_help = "Examples:
   warpsmith voice mel speech.wav --preset whisper --as npy --output mel.npy
   warpsmith voice mel speech.wav --power
-  warpsmith voice mel speech.wav --like librosa --window hamming --low 80 --high 7600 --norm none
+  warpsmith voice mel speech.wav --like librosa --window-shape hamming --low 80 --high 7600 --norm none
   warpsmith voice mel *.wav --device cuda --as npy --output features")]
 pub(crate) struct Mel {
     #[command(flatten)]

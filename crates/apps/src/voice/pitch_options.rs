@@ -11,46 +11,46 @@ const TROUGH: f32 = 0.1;
 #[derive(Args)]
 pub(super) struct PitchOptions {
     /// Of `yin`: the depth of a trough from which on it is taken, above 0 to 1 [default: 0.1].
-    #[arg(long, value_name = "DEPTH", value_parser = share, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "DEPTH", value_parser = share, help_heading = YIN)]
     trough: Option<f64>,
     /// Of `pyin`: the beta distribution of thresholds, two whole numbers [default: 2,18].
-    #[arg(long, value_name = "A,B", value_parser = beta, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "A,B", value_parser = beta, help_heading = YIN)]
     beta: Option<(u32, u32)>,
     /// Of `pyin`: how much earlier troughs are preferred [default: 2].
-    #[arg(long, value_name = "NUMBER", value_parser = cost, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "NUMBER", value_parser = cost, help_heading = YIN)]
     boltzmann: Option<f64>,
     /// Of `pyin`: the probability of the deepest trough where none is below a threshold [default: 0.01].
-    #[arg(long, value_name = "PROBABILITY", value_parser = share, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "PROBABILITY", value_parser = share, help_heading = YIN)]
     no_trough: Option<f64>,
     /// Of `pyin`: pitch bins to a semitone [default: 10].
-    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "BINS", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = YIN)]
     semitone_bins: Option<u8>,
     /// Of `pyin`: the fastest movement, octaves in a second [default: 35.92].
-    #[arg(long, value_name = "OCTAVES", value_parser = cost, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "OCTAVES", value_parser = cost, help_heading = YIN)]
     max_transition: Option<f64>,
     /// Of `pyin`: the probability that voicing changes between frames [default: 0.01].
-    #[arg(long, value_name = "PROBABILITY", value_parser = share, help_heading = YIN)]
+    #[arg(long, hide_short_help = true, value_name = "PROBABILITY", value_parser = share, help_heading = YIN)]
     switch: Option<f64>,
     /// Of `praat`: candidates of a frame, the unvoiced one among them [default: 15].
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=1000), help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=1000), help_heading = PRAAT)]
     candidates: Option<u16>,
     /// Of `praat`: frames whose peak is below this share of the file's are silent [default: 0.03].
-    #[arg(long, value_name = "SHARE", value_parser = cost, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = cost, help_heading = PRAAT)]
     silence: Option<f64>,
     /// Of `praat`: the strength of the unvoiced candidate [default: 0.45].
-    #[arg(long, value_name = "STRENGTH", value_parser = cost, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "STRENGTH", value_parser = cost, help_heading = PRAAT)]
     voicing: Option<f64>,
     /// Of `praat`: how much higher candidates are preferred, to an octave [default: 0.01].
-    #[arg(long, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
     octave_cost: Option<f64>,
     /// Of `praat`: what a jump of an octave in 10 ms costs [default: 0.35].
-    #[arg(long, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
     octave_jump: Option<f64>,
     /// Of `praat`: what a change of voicing in 10 ms costs [default: 0.14].
-    #[arg(long, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, value_name = "COST", value_parser = cost, help_heading = PRAAT)]
     voicing_change: Option<f64>,
     /// Of `praat`: Gaussian windows of twice the length, Praat's "very accurate".
-    #[arg(long, help_heading = PRAAT)]
+    #[arg(long, hide_short_help = true, help_heading = PRAAT)]
     very_accurate: bool,
 }
 

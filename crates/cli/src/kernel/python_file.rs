@@ -14,7 +14,7 @@ pub(crate) struct ProjectRoot {
     /// The folder from which the project's modules are imported.
     ///
     /// Modules are read, never run. Default: the first folder above the file that is no package.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", hide_short_help = true)]
     root: Option<PathBuf>,
 }
 

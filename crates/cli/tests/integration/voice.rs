@@ -510,7 +510,13 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
             "3",
         ],
         &[
-            "mel", "--like", "librosa", "--window", "hamming", "--top-db", "30",
+            "mel",
+            "--like",
+            "librosa",
+            "--window-shape",
+            "hamming",
+            "--top-db",
+            "30",
         ],
         &["formants"],
         &["pitch", "--method", "praat"],
@@ -770,12 +776,12 @@ fn sizes_that_no_memory_holds_are_errors_before_anything_is_allocated() {
         (&["formants", path, "--count", "100000"], "at most 100"),
         (
             &["quality", &raw, "--raw", "s16le,16000"],
-            "the sound would take 8.0 TiB of memory",
+            "the sound would take 8.00 TiB of memory",
         ),
-        (&["quality", &au], "the sound would take 4.0 TiB of memory"),
+        (&["quality", &au], "the sound would take 4.00 TiB of memory"),
         (
             &["hpss", &au, "--part", "rest", "-o", out],
-            "the sound would take 8.0 TiB of memory",
+            "the sound would take 8.00 TiB of memory",
         ),
         (
             &["cqt", path, "--bins", "1000000", "--per-octave", "1000000"],

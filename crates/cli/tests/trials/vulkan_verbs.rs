@@ -236,15 +236,18 @@ fn case() -> Result<(), Failed> {
     // Same kernels: neither is slower, or nothing could be decided.
     assert_ne!(compared.status.code(), Some(2), "{:?}", compared.stderr);
 
-    // An index out of range is a fault of that size, and what is wrong is not timed.
+    // The reference is this kernel, too: an index out of range ends it with its line.
     write(
         path.join("scale.py"),
         KERNEL.replace("y[i] =", "y[i + 1] ="),
     )?;
     let wrong = run_in(path, "verify a.toml --device vulkan --inputs 1")?;
-    assert_eq!(wrong.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&wrong.stdout).into_owned();
-    assert!(text.contains("outside"), "{text}");
+    assert_eq!(wrong.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        text.contains("K101") && text.contains("scale.py:7"),
+        "{text}"
+    );
 
     let other = CASE
         .replace("scale.py", "scale.cu")

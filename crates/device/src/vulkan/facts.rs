@@ -132,6 +132,8 @@ pub(super) struct Extensions {
     pub(super) portability_subset: bool,
     /// NVIDIA's, which counts multiprocessors.
     multiprocessors: bool,
+    /// The driver says between which sizes of subgroups it chooses.
+    subgroup_sizes: bool,
 }
 
 impl Extensions {
@@ -147,6 +149,7 @@ impl Extensions {
             memory_budget: has(ash::ext::memory_budget::NAME),
             portability_subset: has(ash::khr::portability_subset::NAME),
             multiprocessors: has(ash::nv::shader_sm_builtins::NAME),
+            subgroup_sizes: has(ash::ext::subgroup_size_control::NAME),
         }
     }
 }
@@ -232,6 +235,9 @@ fn look(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Option<Found>
         facts.lacks.push("Vulkan 1.2".to_owned());
     } else {
         ask(instance, physical, &mut facts);
+        if !extensions.subgroup_sizes || !has_one_subgroup_size(instance, physical) {
+            facts.subgroup_shuffles = 0;
+        }
         if extensions.multiprocessors {
             facts.multiprocessors = multiprocessors(instance, physical);
         }
@@ -283,7 +289,6 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     let shuffles = vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE;
     if (properties11.subgroup_supported_operations).contains(shuffles)
         && (properties11.subgroup_supported_stages).contains(vk::ShaderStageFlags::COMPUTE)
-        && has_one_subgroup_size(instance, physical)
     {
         facts.subgroup_shuffles = properties11.subgroup_size;
     }
@@ -313,16 +318,12 @@ fn ask(instance: &ash::Instance, physical: vk::PhysicalDevice, facts: &mut Vulka
     }
 }
 
-/// Whether all subgroups have the size that the device states: some drivers choose another per kernel.
+/// Whether all subgroups have the size that the device states: some drivers choose another per kernel. The
+/// device has the extension that says so.
 fn has_one_subgroup_size(instance: &ash::Instance, physical: vk::PhysicalDevice) -> bool {
-    // SAFETY: `physical` was listed by this instance.
-    let api = unsafe { instance.get_physical_device_properties(physical) }.api_version;
-    if api < vk::API_VERSION_1_3 {
-        return false;
-    }
-    let mut sizes = vk::PhysicalDeviceVulkan13Properties::default();
+    let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut sizes);
-    // SAFETY: the device has Vulkan 1.3, whose structure is in the chain.
+    // SAFETY: the device offers the extension whose structure is in the chain.
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
     sizes.min_subgroup_size == sizes.max_subgroup_size
 }
