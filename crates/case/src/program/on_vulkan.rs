@@ -116,7 +116,7 @@ struct VulkanCase {
     work: VulkanWork,
     /// The buffer of each array, and whether the kernel only writes it.
     arrays: Vec<(usize, bool)>,
-    /// Whether threads were asked for what went wrong in them: once, before anything is timed.
+    /// Whether findings of threads were read: once, before anything is timed.
     checked: bool,
 }
 
