@@ -31,7 +31,7 @@ pub(super) struct Input {
     /// What to do with samples that are not finite numbers.
     #[arg(long, value_enum, default_value_t = BadSamples::Error)]
     pub(super) nan: BadSamples,
-    /// Take what is there of files that end early or have damaged parts, and say what is missing.
+    /// Read files that end early or are damaged, and say what is missing.
     #[arg(long, conflicts_with = "raw")]
     salvage: bool,
     /// Read samples without a header: coding, rate and channels, such as `s16le,16000,1`.

@@ -20,7 +20,7 @@ use super::spectrum_options::SpectrumOptions;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
-/// Compute the spectrum's centroid, bandwidth, roll-off, flatness, entropy, flux, slope and contrast.
+/// Compute the spectrum's centroid, bandwidth, roll-off, flatness and contrast.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice shape speech.wav --as csv
@@ -36,7 +36,7 @@ pub(crate) struct Shape {
     sizes: FrameSizes,
     #[command(flatten)]
     spectrum: SpectrumOptions,
-    /// The share of the magnitudes below the roll-off frequency.
+    /// Share of the magnitudes below the roll-off frequency.
     #[arg(long, value_name = "SHARE", default_value_t = ROLLOFF)]
     rolloff: f32,
     /// Octaves of the contrast above its lowest band.
@@ -45,7 +45,7 @@ pub(crate) struct Shape {
     /// Upper edge of the lowest band of the contrast, Hz.
     #[arg(long, value_name = "HZ", default_value_t = ContrastSettings::default().lowest_hz)]
     contrast_low: f64,
-    /// Share of a band's bins that are its tops, and that are its bottoms.
+    /// Share of a band's bins that are tops, and bottoms.
     #[arg(long, value_name = "SHARE", default_value_t = ContrastSettings::default().share)]
     contrast_share: f64,
 }

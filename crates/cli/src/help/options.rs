@@ -99,10 +99,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("threshold", "each detector has a scale of its own"),
     ("transform", "presets have lengths of their own"),
-    (
-        "tuning",
-        "a key is looked for in the tuning of the piece, chroma in that of 440 Hz",
-    ),
 ];
 
 /// What must agree: the short name, the unit or kind, and the default.
