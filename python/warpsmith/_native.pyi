@@ -91,7 +91,12 @@ class Program:
         self, dim: list[int], arguments: list[Any], adjoint: bool, objects: list[tuple[int, HostObject]]
     ) -> tuple[list[str], str | None]: ...
     def execute_on_vulkan(
-        self, index: int, dim: list[int], arguments: list[Any], adjoint: bool
+        self,
+        index: int,
+        dim: list[int],
+        arguments: list[Any],
+        adjoint: bool,
+        owners: list[Any],
     ) -> tuple[list[str], int, str | None]: ...
     def returned(self) -> str: ...
     def load(self, gpu: int, adjoint: bool, block: int | None, fused: bool) -> None: ...

@@ -61,8 +61,9 @@ class Kernel:
         kernel is queued on the stream that their library uses now. The GPU checks no index, so try a
         kernel on NumPy arrays first.
 
-        `device="vulkan"` (or "vulkan:1") runs NumPy arrays on a GPU of any maker: they are copied
-        there and back, and every index is checked. Threads print up to 1 MiB there. "cpu" insists
+        `device="vulkan"` (or "vulkan:1") runs NumPy arrays on a GPU of any maker, and every index is
+        checked. A device that shares the host's memory works on them where they lie; to others they
+        are copied, and back. Threads print up to 1 MiB there. "cpu" insists
         on the CPU.
 
         >>> import numpy as np, warpsmith
@@ -99,6 +100,8 @@ class Kernel:
         passed: list[Any] = []
         # Copies of what cannot be worked on where it lies, with what they are copies of.
         copies = []
+        # What keeps the memory that is passed.
+        owners = []
         for parameter, argument in zip(self.parameters, arguments):
             if not parameter.is_array:
                 passed.append(_value(argument))
@@ -110,11 +113,14 @@ class Kernel:
                 memory = np.array(array, order="C")
                 copies.append((array, memory))
             passed.append((memory.ctypes.data, memory.nbytes, shape))
+            owners.append(memory)
         printed: list[str] = []
         if vulkan is None:
             printed, found = self._program.execute(grid, passed, False, [])
         else:
-            printed, lost, found = self._program.execute_on_vulkan(vulkan, grid, passed, False)
+            printed, lost, found = self._program.execute_on_vulkan(
+                vulkan, grid, passed, False, owners
+            )
             if lost:
                 warnings.warn(
                     f"{lost} more lines were printed than the device's buffer of 1 MiB takes",

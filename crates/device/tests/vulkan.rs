@@ -41,6 +41,7 @@ fn main() {
             "a buffer that does not fit is an error with figures",
             too_large,
         ),
+        trial("pages of the host are a buffer", borrowed),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -132,5 +133,29 @@ fn too_large(device: &VulkanDevice) -> Result<(), Failed> {
         return Ok(());
     };
     assert!(asked.0 > total.0 && free.0 <= total.0, "{error}");
+    Ok(())
+}
+
+fn borrowed(device: &VulkanDevice) -> Result<(), Failed> {
+    // Neither begins nor ends at a page.
+    let mut words: Vec<u128> = (0..70_001).collect();
+    let (first, bytes) = (words[1..].as_mut_ptr().cast::<u8>(), 1_000_000);
+    // SAFETY: the words live longer than the buffers, and nothing runs while they are used here.
+    let (whole, odd, shifted) = unsafe {
+        let odd = device.borrow(first, bytes - 1).is_none();
+        let shifted = device.borrow(first.add(4), bytes).is_none();
+        (device.borrow(first, bytes), odd, shifted)
+    };
+    assert!(odd && shifted, "a kernel would leave the bytes");
+    let Some(taken) = whole else {
+        // A driver without the extension, or one that does not take this memory.
+        assert!(!device.shares_host_memory());
+        return Ok(());
+    };
+    assert!(taken.address() % 16 == 0 && taken.len() == bytes);
+    // Nothing of the device was taken.
+    assert_eq!(device.ledger().stats().live, 0);
+    drop(taken);
+    assert_eq!(words[1], 1);
     Ok(())
 }

@@ -1,14 +1,17 @@
-//! Python kernels on the first Vulkan device: what a launch takes, and the rates of a copy and of saxpy.
+//! Python kernels on the first Vulkan device: what a launch takes, the rates of a copy and of saxpy, and what a
+//! call takes on the host's arrays, where they lie and by copies.
 //! `cargo bench -p warpsmith-execution --bench vulkan [-- ELEMENTS]`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use warpsmith_compiler::ir::Number;
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::VulkanProgram;
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Plan};
 use warpsmith_spirv::{Spirv, SpirvTarget};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -72,6 +75,55 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 timer * 1e6,
             );
         }
+    }
+    calls(&device, elements)
+}
+
+/// Calls of saxpy on arrays of the host, from call to return, in turns: where they lie, if the device can, and
+/// by copies.
+fn calls(device: &VulkanDevice, elements: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let staged = VulkanDevice::open_staged(0)?;
+    let module = compile(SAXPY, &Options::default()).map_err(|found| found[0].to_string())?;
+    let plan = Arc::new(Plan::new(&module, false).map_err(|found| found[0].to_string())?);
+    let devices = match device.shares_host_memory() {
+        true => vec![("where they lie", device), ("by copies", &staged)],
+        false => vec![("by copies", device)],
+    };
+    let programs = (devices.iter())
+        .map(|(_, device)| {
+            VulkanProgram::build(device, &module, Interpreter::of(&module, Arc::clone(&plan)))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut x, mut y) = (vec![1.5_f32; elements], vec![0.5_f32; elements]);
+    let borrowed = |values: &mut Vec<f32>| {
+        Argument::Array(ArrayArgument {
+            shape: vec![values.len()],
+            data: Borrowed {
+                address: values.as_mut_ptr().cast(),
+                bytes: 4 * values.len(),
+            },
+            gradient: None,
+        })
+    };
+    let there = [
+        borrowed(&mut x),
+        borrowed(&mut y),
+        Argument::Value(vec![Number::Float(0.5)]),
+    ];
+    let mut seconds = vec![Vec::new(); programs.len()];
+    for _ in 0..30 {
+        for (program, seconds) in programs.iter().zip(&mut seconds) {
+            let begun = Instant::now();
+            // SAFETY: the arrays live until the end of the function, which uses them nowhere else.
+            unsafe { program.run_in_place(&[elements], &there, LIMIT) }?;
+            seconds.push(begun.elapsed().as_secs_f64());
+        }
+    }
+    for ((how, _), seconds) in devices.iter().zip(seconds) {
+        let call = median(seconds) * 1e3;
+        println!(
+            "saxpy of {elements} host floats, call to return: {call:.2} ms {how}, median of 30"
+        );
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod tile_memory;
 mod verify;
 mod vulkan_check;
 mod vulkan_kernel;
+mod vulkan_memory;
 mod vulkan_verify;
 mod vulkan_work;
 

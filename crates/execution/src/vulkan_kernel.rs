@@ -8,11 +8,13 @@ use warpsmith_core::Finding;
 use warpsmith_device::{
     DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanStep,
 };
-use warpsmith_interpreter::{Argument, ArgumentError, Interpreter};
+use warpsmith_interpreter::{Argument, ArgumentError, Borrowed, Interpreter};
 use warpsmith_spirv::{
     BufferAddresses, FloatControl, LaunchBlock, PrintBuffer, Printed, Prints, Spirv, SpirvNeeds,
     SpirvTarget,
 };
+
+use crate::vulkan_memory::{HostBytes, Placed};
 
 /// Why a kernel could not run on a Vulkan device.
 #[derive(Debug, Error)]
@@ -95,7 +97,7 @@ pub struct VulkanRun {
 
 /// A launch's memory on the device.
 struct Uploaded {
-    arrays: Vec<(VulkanBuffer, Option<VulkanBuffer>)>,
+    arrays: Vec<(Placed, Option<Placed>)>,
     status: VulkanBuffer,
     print: Option<VulkanBuffer>,
     block: VulkanBuffer,
@@ -142,15 +144,39 @@ impl<'m> VulkanProgram<'m> {
         arguments: &mut [Argument],
         limit: Duration,
     ) -> Result<VulkanRun, VulkanError> {
+        self.run_on(dim, arguments, limit)
+    }
+
+    /// As [`VulkanProgram::run`], on arrays where they lie: a device that shares the host's memory works
+    /// there, others on copies.
+    ///
+    /// # Safety
+    /// The arrays can be read and written, nobody else uses them until this returns, and they stay for ever
+    /// where it returns [`DeviceError::NeverEnded`].
+    pub unsafe fn run_in_place(
+        &self,
+        dim: &[usize],
+        arguments: &[Argument<Borrowed>],
+        limit: Duration,
+    ) -> Result<VulkanRun, VulkanError> {
+        self.run_on(dim, &mut arguments.to_vec(), limit)
+    }
+
+    fn run_on<M: HostBytes>(
+        &self,
+        dim: &[usize],
+        arguments: &mut [Argument<M>],
+        limit: Duration,
+    ) -> Result<VulkanRun, VulkanError> {
         let uploaded = self.upload(dim, arguments)?;
         self.repeat(&uploaded, 1, false, limit)?;
         for (array, (values, gradients)) in LaunchBlock::arrays(self.module, arguments)
             .into_iter()
             .zip(&uploaded.arrays)
         {
-            values.read(&mut array.data)?;
+            array.data.fetch(values)?;
             if let (Some(bytes), Some(gradients)) = (&mut array.gradient, gradients) {
-                gradients.read(bytes)?;
+                bytes.fetch(gradients)?;
             }
         }
         let mut status = [0; 8];
@@ -187,17 +213,22 @@ impl<'m> VulkanProgram<'m> {
         self.repeat(&uploaded, times, by_device, limit)
     }
 
-    fn upload(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Uploaded, VulkanError> {
+    fn upload<M: HostBytes>(
+        &self,
+        dim: &[usize],
+        arguments: &mut [Argument<M>],
+    ) -> Result<Uploaded, VulkanError> {
         let launch = LaunchBlock::new(&self.interpreter, dim, arguments)?;
         let filled = |bytes: &[u8]| self.device.upload(bytes);
         let mut arrays = Vec::new();
         for array in LaunchBlock::arrays(self.module, arguments) {
-            let gradients = array.gradient.as_deref().map(filled).transpose()?;
-            arrays.push((filled(&array.data)?, gradients));
+            let place = |bytes: &M| bytes.place(&self.device);
+            let gradients = array.gradient.as_ref().map(place).transpose()?;
+            arrays.push((place(&array.data)?, gradients));
         }
         for bytes in launch.own_buffers() {
             let (values, gradients) = (self.device.buffer(*bytes)?, self.device.buffer(*bytes)?);
-            arrays.push((values, Some(gradients)));
+            arrays.push((Placed::Copy(values), Some(Placed::Copy(gradients))));
         }
         let status = filled(&[0xff; 8])?;
         let print = (self.prints.then(|| filled(&PrintBuffer::empty()))).transpose()?;
@@ -205,7 +236,7 @@ impl<'m> VulkanProgram<'m> {
             .iter()
             .map(|(values, gradients)| BufferAddresses {
                 values: values.address(),
-                gradients: gradients.as_ref().map_or(0, VulkanBuffer::address),
+                gradients: gradients.as_ref().map_or(0, Placed::address),
             })
             .collect();
         let print_address = print.as_ref().map_or(0, VulkanBuffer::address);

@@ -325,7 +325,7 @@ fn bind(
             WorkArgument::Float(value) => Argument::Value(vec![Number::Float(*value)]),
         })
         .collect();
-    let laid_out = LaunchBlock::of_device_arrays(&function.interpreter(), &launch.dim, &arguments)?;
+    let laid_out = LaunchBlock::new(&function.interpreter(), &launch.dim, &arguments)?;
     let mut own = Vec::new();
     for bytes in laid_out.own_buffers() {
         let (values, gradients) = (device.buffer(*bytes)?, device.buffer(*bytes)?);

@@ -15,7 +15,7 @@ use warpsmith_compiler::{
     runtime_header,
 };
 use warpsmith_core::Finding;
-use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, VulkanDevice, VulkanKernel};
+use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc, VulkanDevice, VulkanKernel};
 use warpsmith_execution::{
     Build, ForeignArgument, ForeignLaunch, GpuKernel, VulkanError, VulkanProgram, VulkanRun,
 };
@@ -172,78 +172,6 @@ unsafe impl Sync for Given {}
 
 /// How long a launch may take.
 const LONGEST_RUN: Duration = Duration::from_secs(60);
-
-/// Bytes where they lie.
-///
-/// # Safety
-/// The memory is there, and nobody changes it meanwhile.
-unsafe fn bytes(memory: &Borrowed) -> Vec<u8> {
-    if memory.bytes == 0 {
-        return Vec::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(memory.address, memory.bytes) }.to_vec()
-}
-
-/// An argument with arrays of its own.
-///
-/// # Safety
-/// As for [`bytes`], of every array in it.
-unsafe fn copied(argument: &Argument<Borrowed>) -> Argument {
-    match argument {
-        Argument::Value(numbers) => Argument::Value(numbers.clone()),
-        Argument::Same(position) => Argument::Same(*position),
-        Argument::Absent => Argument::Absent,
-        Argument::Array(array) => {
-            // SAFETY: the caller's promise, of values and gradients alike.
-            let copy = |memory: &Borrowed| unsafe { bytes(memory) };
-            Argument::Array(ArrayArgument {
-                shape: array.shape.clone(),
-                data: copy(&array.data),
-                gradient: array.gradient.as_ref().map(copy),
-            })
-        }
-        Argument::Struct(fields) => {
-            // SAFETY: as above.
-            Argument::Struct(
-                fields
-                    .iter()
-                    .map(|field| unsafe { copied(field) })
-                    .collect(),
-            )
-        }
-    }
-}
-
-/// Puts the arrays of `copy` back to where they came from.
-///
-/// # Safety
-/// The memory is there, can be written, and is as large as it says; nobody else uses it meanwhile.
-unsafe fn write_back(argument: &Argument<Borrowed>, copy: &Argument) {
-    match (argument, copy) {
-        (Argument::Array(array), Argument::Array(copy)) => {
-            let gradients = array.gradient.iter().zip(&copy.gradient);
-            for (memory, bytes) in std::iter::once((&array.data, &copy.data)).chain(gradients) {
-                let count = memory.bytes.min(bytes.len());
-                if count > 0 {
-                    // SAFETY: the caller's promise; the copy has memory of its own.
-                    unsafe {
-                        memory
-                            .address
-                            .copy_from_nonoverlapping(bytes.as_ptr(), count)
-                    };
-                }
-            }
-        }
-        (Argument::Struct(fields), Argument::Struct(copies)) => {
-            for (field, copy) in fields.iter().zip(copies) {
-                // SAFETY: as above.
-                unsafe { write_back(field, copy) };
-            }
-        }
-        _ => {}
-    }
-}
 
 /// An array in device memory that is launched on again and again.
 #[pyclass(frozen)]
@@ -465,10 +393,10 @@ impl Program {
         Ok((printed, found))
     }
 
-    /// Runs on the Vulkan device of this index, or the adjoint where `adjoint` is set, on copies of arrays:
-    /// what changed is written back to where they lie. What it printed, how many lines more than the
-    /// device's buffer takes, and what was found, as JSON, where anything was. The caller keeps the arrays,
-    /// as large as it says, until this returns.
+    /// Runs on the Vulkan device of this index, or the adjoint where `adjoint` is set, on arrays where they
+    /// lie if the device shares the host's memory, else on copies. What it printed, how many lines more than
+    /// the device's buffer takes, and what was found, as JSON, where anything was. The caller keeps the
+    /// arrays, as large as it says, until this returns; after a run that did not end, `owners` keep them.
     fn execute_on_vulkan(
         &self,
         py: Python<'_>,
@@ -476,13 +404,14 @@ impl Program {
         dim: Vec<usize>,
         arguments: Vec<Option<HostArgument>>,
         adjoint: bool,
+        owners: Vec<Py<PyAny>>,
     ) -> PyResult<RanOnVulkan> {
         let given = Given(arguments.into_iter().map(argument_or_none).collect());
         let refused = |findings| VulkanRun {
             findings,
             ..VulkanRun::default()
         };
-        let VulkanRun { findings, printed } = py.detach(|| {
+        let ran = py.detach(|| {
             let given = &given;
             let plan = match self.plan(adjoint) {
                 Ok(plan) => plan,
@@ -490,21 +419,17 @@ impl Program {
             };
             let program = match self.vulkan_program(index, adjoint, plan) {
                 Err(VulkanError::Refused(findings)) => return Ok(refused(findings)),
-                program => program.map_err(failed)?,
+                program => program?,
             };
-            // SAFETY: addresses and sizes are those of arrays that the caller keeps.
-            let mut copies: Vec<Argument> =
-                given.0.iter().map(|one| unsafe { copied(one) }).collect();
-            let ran = program
-                .run(&dim, &mut copies, LONGEST_RUN)
-                .map_err(failed)?;
-            for (argument, copy) in given.0.iter().zip(&copies) {
-                // SAFETY: as above; like every function that lets go of the lock, it relies on other
-                // threads to leave the arrays alone, and the caller on arrays that can be written.
-                unsafe { write_back(argument, copy) };
-            }
-            Ok::<_, PyErr>(ran)
-        })?;
+            // SAFETY: addresses and sizes are those of arrays that the caller keeps and that can be written;
+            // like every function that lets go of the lock, it relies on other threads to leave them alone.
+            // Where a run does not end, their owners are never freed.
+            unsafe { program.run_in_place(&dim, &given.0, LONGEST_RUN) }
+        });
+        if let Err(VulkanError::Device(DeviceError::NeverEnded { .. })) = &ran {
+            std::mem::forget(owners);
+        }
+        let VulkanRun { findings, printed } = ran.map_err(failed)?;
         let found = match findings.is_empty() {
             true => None,
             false => Some(refusal(findings, &self.source)?),

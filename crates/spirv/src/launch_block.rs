@@ -11,7 +11,7 @@ use super::emitter::{
 use std::collections::HashMap;
 use warpsmith_core::Finding;
 use warpsmith_interpreter::Interpreter;
-use warpsmith_interpreter::{Argument, ArgumentError, ArrayArgument, Bytes, OnDevice};
+use warpsmith_interpreter::{Argument, ArgumentError, ArrayArgument, Bytes};
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Type, TypeId};
 
@@ -37,27 +37,7 @@ impl LaunchBlock {
     ///
     /// # Errors
     /// Arguments or a grid that do not fit the kernel.
-    pub fn new(
-        interpreter: &Interpreter<'_>,
-        dim: &[usize],
-        arguments: &[Argument],
-    ) -> Result<Self, ArgumentError> {
-        Self::lay_out(interpreter, dim, arguments)
-    }
-
-    /// As [`LaunchBlock::new`], of arrays that lie on the device already.
-    ///
-    /// # Errors
-    /// Arguments or a grid that do not fit the kernel.
-    pub fn of_device_arrays(
-        interpreter: &Interpreter<'_>,
-        dim: &[usize],
-        arguments: &[Argument<OnDevice>],
-    ) -> Result<Self, ArgumentError> {
-        Self::lay_out(interpreter, dim, arguments)
-    }
-
-    fn lay_out<M: Bytes>(
+    pub fn new<M: Bytes>(
         interpreter: &Interpreter<'_>,
         dim: &[usize],
         arguments: &[Argument<M>],
@@ -130,10 +110,10 @@ impl LaunchBlock {
     }
 
     /// The arrays among the arguments, in the order of their buffers.
-    pub fn arrays<'a>(
+    pub fn arrays<'a, M>(
         module: &Module,
-        arguments: &'a mut [Argument],
-    ) -> Vec<&'a mut ArrayArgument> {
+        arguments: &'a mut [Argument<M>],
+    ) -> Vec<&'a mut ArrayArgument<M>> {
         let mut arrays = Vec::new();
         let types: Vec<TypeId> = module.kernel.parameters().map(|(_, var)| var.ty).collect();
         for (ty, argument) in types.into_iter().zip(arguments) {
@@ -154,11 +134,11 @@ impl LaunchBlock {
     }
 }
 
-fn collect<'a>(
+fn collect<'a, M>(
     module: &Module,
     ty: TypeId,
-    argument: &'a mut Argument,
-    arrays: &mut Vec<&'a mut ArrayArgument>,
+    argument: &'a mut Argument<M>,
+    arrays: &mut Vec<&'a mut ArrayArgument<M>>,
 ) {
     match (module.types.get(ty), argument) {
         (Type::Array { .. } | Type::MappedArray { .. }, Argument::Array(array)) => {
@@ -190,7 +170,8 @@ mod tests {
                       a = wp.zeros(shape=(1024,), dtype=float)\n    a[0] = 1.0\n";
         let module = warpsmith_compiler::compile(source, &Default::default()).unwrap();
         let interpreter = Interpreter::forward(&module).unwrap();
-        let of = |threads| LaunchBlock::new(&interpreter, &[threads], &[]);
+        let none: [Argument; 0] = [];
+        let of = |threads| LaunchBlock::new(&interpreter, &[threads], &none);
         assert_eq!(of(8).unwrap().own_buffers(), [8 * 1024 * 4]);
         let refused = of(1 << 22).unwrap_err().to_string();
         assert!(

@@ -1,4 +1,5 @@
-//! A buffer with memory of its own: what slabs, large arrays and the staging buffer are made of.
+//! A buffer and its memory: what slabs, large arrays and the staging buffer are made of, and pages of the
+//! host.
 //!
 //! Invariant: host-visible memory that we map is coherent, so that nothing has to be flushed.
 
@@ -16,18 +17,30 @@ pub(super) enum Use {
     Staging,
 }
 
+impl Use {
+    /// What buffers of this use are made for.
+    pub(super) fn flags(self) -> vk::BufferUsageFlags {
+        use vk::BufferUsageFlags as Flags;
+        let copies = Flags::TRANSFER_SRC | Flags::TRANSFER_DST;
+        match self {
+            Self::Device => copies | Flags::STORAGE_BUFFER | Flags::SHADER_DEVICE_ADDRESS,
+            Self::Staging => copies,
+        }
+    }
+}
+
 /// A buffer and its memory. Whoever has it calls [`Allocation::free`].
 #[derive(Debug)]
 pub(super) struct Allocation {
     pub(super) buffer: vk::Buffer,
-    memory: vk::DeviceMemory,
+    pub(super) memory: vk::DeviceMemory,
     /// Where the host sees it, if it does.
     pub(super) host: Option<*mut u8>,
     /// Where kernels see it; zero for staging.
     pub(super) address: u64,
     /// Its length.
     pub(super) bytes: u64,
-    /// What its memory takes.
+    /// What its memory takes of the device.
     pub(super) taken: u64,
 }
 
@@ -40,12 +53,9 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     pub(super) fn new(shared: &Shared, bytes: u64, usage: Use) -> Result<Self, DeviceError> {
         let device = &shared.device;
-        let mut flags = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
-        if usage == Use::Device {
-            flags |=
-                vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        }
-        let wanted = vk::BufferCreateInfo::default().size(bytes).usage(flags);
+        let wanted = vk::BufferCreateInfo::default()
+            .size(bytes)
+            .usage(usage.flags());
         // SAFETY: the device is open, and `free` returns the buffer.
         let buffer = unsafe { device.create_buffer(&wanted, None) }
             .map_err(|result| shared.failed("make a buffer", result))?;
@@ -132,7 +142,8 @@ fn allocate(
     }
 }
 
-fn bind(
+/// Gives the buffer its memory, or returns the memory; where kernels then see it.
+pub(super) fn bind(
     shared: &Shared,
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,

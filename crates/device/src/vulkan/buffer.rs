@@ -1,4 +1,4 @@
-//! Device memory with a 64-bit address: a part of a slab, or memory of its own.
+//! Memory with a 64-bit address on the device: a part of a slab, memory of its own, or the host's.
 
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
@@ -106,6 +106,28 @@ impl VulkanBuffer {
         drop(pool);
         shared.ledger.add(made.memory.bytes(), site);
         Ok(made)
+    }
+
+    /// Bytes of the host as a buffer: `memory` holds them from byte `at` on.
+    pub(super) fn of_host(
+        shared: &Arc<Shared>,
+        memory: Allocation,
+        at: u64,
+        host: *mut u8,
+        bytes: usize,
+        site: &'static Location<'static>,
+    ) -> Self {
+        shared.ledger.add(memory.taken, site);
+        Self {
+            shared: Arc::clone(shared),
+            buffer: memory.buffer,
+            at,
+            host: Some(host),
+            address: memory.address + at,
+            memory: Memory::Own(memory),
+            bytes,
+            site,
+        }
     }
 
     /// Where kernels find it.

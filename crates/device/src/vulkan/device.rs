@@ -12,6 +12,7 @@ use warpsmith_core::Bytes;
 
 use super::facts::{Extensions, Found, VulkanFacts, VulkanKind, found};
 use super::handles::Handles;
+use super::host_memory::HostMemory;
 use super::loader::loader;
 use super::pipeline_cache;
 use super::pool::Pool;
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     physical: vk::PhysicalDevice,
     extensions: Extensions,
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
+    /// How pages of the host become memory of the device, where the driver takes them.
+    pub(super) host_memory: Option<HostMemory>,
     pub(super) handles: Handles,
     pub(super) cache_id: [u8; vk::UUID_SIZE],
     pub(super) ledger: Arc<Ledger>,
@@ -123,6 +126,9 @@ impl VulkanDevice {
             // Who offers it wants it enabled.
             names.push(ash::khr::portability_subset::NAME.as_ptr());
         }
+        if found.extensions.host_memory {
+            names.push(ash::ext::external_memory_host::NAME.as_ptr());
+        }
         let wanted = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_features(&features)
@@ -144,6 +150,8 @@ impl VulkanDevice {
                 opening(result)
             })?;
             let queue = device.get_device_queue(found.family, 0);
+            let host_memory = (found.extensions.host_memory)
+                .then(|| HostMemory::of(instance, found.physical, &device));
             Ok(Self {
                 shared: Arc::new(Shared {
                     facts,
@@ -151,6 +159,7 @@ impl VulkanDevice {
                     physical: found.physical,
                     extensions: found.extensions,
                     memory,
+                    host_memory,
                     handles,
                     cache_id: found.cache_id,
                     ledger: Arc::new(Ledger::for_this_build()),
@@ -415,6 +424,7 @@ mod tests {
                 physical: vk::PhysicalDevice::null(),
                 extensions: Extensions::default(),
                 memory: vk::PhysicalDeviceMemoryProperties::default(),
+                host_memory: None,
                 handles: Handles {
                     commands: vk::CommandPool::null(),
                     finished: vk::Fence::null(),

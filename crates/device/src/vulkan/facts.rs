@@ -134,6 +134,8 @@ pub(super) struct Extensions {
     multiprocessors: bool,
     /// The driver says between which sizes of subgroups it chooses.
     subgroup_sizes: bool,
+    /// The driver takes pages of the host's memory as memory of the device.
+    pub(super) host_memory: bool,
 }
 
 impl Extensions {
@@ -150,6 +152,7 @@ impl Extensions {
             portability_subset: has(ash::khr::portability_subset::NAME),
             multiprocessors: has(ash::nv::shader_sm_builtins::NAME),
             subgroup_sizes: has(ash::ext::subgroup_size_control::NAME),
+            host_memory: has(ash::ext::external_memory_host::NAME),
         }
     }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod device;
 mod facts;
 mod handles;
+mod host_memory;
 mod kernel;
 mod loader;
 mod pipeline_cache;

@@ -1,5 +1,6 @@
 //! Kernels on the Vulkan device that is here, against the interpreter; lavapipe will do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
@@ -8,7 +9,7 @@ use warpsmith_device::{VulkanDevice, vulkan_messages};
 use warpsmith_execution::{
     Closeness, FUSED_MULTIPLY_ADD, VulkanParity, VulkanProgram, verify_on_vulkan,
 };
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+use warpsmith_interpreter::{Argument, ArrayArgument, Borrowed, Interpreter, Plan};
 
 use crate::kernel_files;
 
@@ -42,7 +43,77 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("a fused multiply-add is rounded once", fused),
         trial("functions of the library agree", library_functions),
         trial("slices, tiles and indexed arrays agree", slices_and_tiles),
+        trial("arrays of the host are worked on where they lie", in_place),
     ]
+}
+
+/// Forward and backward over arrays that are taken, that are too small, and that begin where none may.
+fn in_place(device: &VulkanDevice) -> Result<(), Failed> {
+    const COUNT: usize = 70_000;
+    let source = "import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i] + y[i]
+";
+    let module = compile(source, &Options::default()).map_err(|found| found[0].to_string())?;
+    let staged = VulkanDevice::open_staged(0)?;
+    for (adjoint, count, skipped) in [
+        (false, COUNT, 4),
+        (true, COUNT, 4),
+        (false, COUNT - 1, 1),
+        (true, 100, 4),
+    ] {
+        let plan = Plan::new(&module, adjoint).map_err(|found| found[0].to_string())?;
+        let plan = Arc::new(plan);
+        let interpreter = || Interpreter::of(&module, Arc::clone(&plan));
+        let made = |seed: usize| -> Vec<f32> {
+            let value = |n: usize| ((n * 37 + seed) % 101) as f32 / 7.0;
+            (0..skipped + count).map(value).collect()
+        };
+        let mut arrays = [made(1), made(2), made(3), made(4)];
+        let mut expected: Vec<Argument> = [0, 2]
+            .map(|n| {
+                let array = ArrayArgument::from_f32(&arrays[n][skipped..]);
+                Argument::Array(array.with_gradient_f32(&arrays[n + 1][skipped..]))
+            })
+            .into();
+        let on = |device: &VulkanDevice, arguments: &[Argument<Borrowed>]| {
+            let program = VulkanProgram::build(device, &module, interpreter())?;
+            // SAFETY: the arrays live until the end of the round, and nobody else uses them.
+            unsafe { program.run_in_place(&[count], arguments, LIMIT) }
+        };
+        for device in [device, &staged] {
+            let [x, x_gradient, y, y_gradient] = arrays.each_mut().map(|values| Borrowed {
+                address: values[skipped..].as_mut_ptr().cast(),
+                bytes: 4 * count,
+            });
+            let argument = |data, gradient| {
+                Argument::Array(ArrayArgument {
+                    shape: vec![count],
+                    data,
+                    gradient: Some(gradient),
+                })
+            };
+            let ran = on(device, &[argument(x, x_gradient), argument(y, y_gradient)])?;
+            assert!(ran.findings.is_empty(), "{:?}", ran.findings);
+            interpreter().run(&[count], &mut expected)?;
+            for (n, wanted) in expected.iter().enumerate() {
+                let Argument::Array(wanted) = wanted else {
+                    return Err("an array became something else".into());
+                };
+                assert!(arrays[2 * n][skipped..] == wanted.to_f32());
+                assert!(arrays[2 * n + 1][skipped..] == wanted.gradient_to_f32());
+            }
+        }
+        // Nothing before the arrays was touched.
+        assert_eq!(
+            arrays.map(|values| values[0]),
+            [1, 2, 3, 4].map(|seed| seed as f32 / 7.0)
+        );
+    }
+    Ok(())
 }
 
 /// Bodies with slices that go backwards, arrays that are reached through indices, and whole tiles.
