@@ -142,6 +142,7 @@ impl Command {
                 | Self::Compile(_)
                 | Self::Devices(_)
                 | Self::Check(_)
+                | Self::Report(_)
         );
         if let (DeviceChoice::Vulkan(_), false) = (global.device, runs) {
             return Err(DeviceError::NotOnVulkan { what: "this verb" }.into());

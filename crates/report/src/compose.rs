@@ -18,7 +18,7 @@ pub fn compose(mut facts: Facts) -> serde_json::Result<Document> {
         numbers: &numbers,
         chapters: &chapters,
         sections: &facts.sections,
-        on_gpu: facts.machine.gpu().is_some(),
+        on_gpu: facts.machine.is_gpu(),
     });
     let raw = raw(&facts)?;
     let method = method(&facts);
@@ -79,12 +79,16 @@ fn round(value: &mut Value) {
 }
 
 fn method(facts: &Facts) -> Vec<String> {
-    let clock = match facts.machine.gpu() {
-        Some(_) => {
+    let clock = match (facts.machine.gpu(), &facts.machine.measured_vulkan) {
+        (Some(_), _) => {
             "GPU work is timed by device events behind a kernel that holds the stream until \
              everything is queued; end to end includes the launch and the wait."
         }
-        None => "Work on the CPU is timed by the monotonic clock.",
+        (None, Some(_)) => {
+            "Work on the Vulkan device is timed by its timestamps, from which their reading of nothing \
+             is taken; end to end includes the launch and the wait."
+        }
+        (None, None) => "Work on the CPU is timed by the monotonic clock.",
     };
     let mut paragraphs = vec![format!(
         "{clock} Intervals are 95 % of the median; sampling stops when they are narrow enough or \

@@ -47,11 +47,29 @@ pub(crate) fn trials() -> Vec<Trial> {
             "auto_takes_vulkan_where_it_was_measured_to_be_faster",
             chosen,
         ),
+        Trial::test("a_report_is_about_the_device", about_the_device),
     ];
     trials
         .map(|trial| trial.with_ignored_flag(!there))
         .into_iter()
         .collect()
+}
+
+fn about_the_device() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let body = &report(folder.path(), "report --device vulkan --output page")?["body"];
+    let title = body["subject"]["title"].as_str().unwrap_or_default();
+    assert!(title.ends_with(", by Vulkan"), "{title}");
+    let sections = body["sections"].as_array().ok_or("no sections")?;
+    let failed: Vec<&Value> = (sections.iter())
+        .filter(|section| section["status"].get("failed").is_some())
+        .collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    let page = std::fs::read_to_string(folder.path().join("page/report.md"))?;
+    for words in ["Launch and wait", "compared with the CPU", "its timestamps"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    Ok(())
 }
 
 fn reaction_diffusion() -> Result<(), Failed> {

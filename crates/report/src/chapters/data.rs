@@ -44,7 +44,7 @@ pub(super) fn chapter(facts: &Facts) -> Chapter {
             ];
         }
     }
-    if facts.machine.gpu().is_some() {
+    if facts.machine.is_gpu() {
         crossovers(facts, &mut chapter);
     }
     let mut left = Vec::new();
@@ -124,7 +124,7 @@ fn words(corpus: &CorpusFacts, failed: u64, pays: String) -> (String, [String; 3
 
 /// From which size on the GPU pays, in a sentence.
 fn pays(facts: &Facts) -> String {
-    if facts.machine.gpu().is_none() {
+    if !facts.machine.is_gpu() {
         return "There is no GPU to compare with the CPU.".to_owned();
     }
     let both: Vec<&Sweep> = facts

@@ -58,9 +58,9 @@ pub(super) fn chapter(facts: &Facts) -> Chapter {
         (4, right),
     ]));
     if !facts.latency.is_empty() {
-        let clock = match facts.machine.gpu() {
-            Some(_) => "device time, warm".to_owned(),
-            None => format!("wall time, warm, {}", facts.machine.cpu_words()),
+        let clock = match facts.machine.on_cpu() {
+            false => "device time, warm".to_owned(),
+            true => format!("wall time, warm, {}", facts.machine.cpu_words()),
         };
         chapter.blocks.push(Block::Heading {
             title: "Latency".to_owned(),
@@ -137,7 +137,7 @@ fn light(facts: &Facts, chapter: &Chapter) -> State {
 }
 
 fn words(facts: &Facts, ceilings: Option<&Ceilings>) -> (String, [String; 3]) {
-    let on_gpu = facts.machine.gpu().is_some();
+    let on_gpu = facts.machine.is_gpu();
     let set_up = match &facts.environment {
         None => "not checked".to_owned(),
         Some(report) => {
@@ -249,9 +249,9 @@ fn unsteady(rows: &[Latency]) -> Option<String> {
 fn roofline(facts: &Facts, ceilings: Option<&Ceilings>) -> Vec<Block> {
     let mut blocks = vec![Block::Heading {
         title: "Roofline".to_owned(),
-        note: match facts.machine.gpu() {
-            Some(_) => "every workload with arithmetic, device time".to_owned(),
-            None => format!(
+        note: match facts.machine.on_cpu() {
+            false => "every workload with arithmetic, device time".to_owned(),
+            true => format!(
                 "every workload with arithmetic, {}",
                 facts.machine.cpu_words()
             ),
@@ -658,7 +658,10 @@ fn parity(facts: &Facts) -> Option<Fold> {
         ])
     });
     Some(Fold {
-        title: "GPU compared with CPU".to_owned(),
+        title: match &facts.machine.measured_vulkan {
+            Some(device) => format!("{} compared with the CPU", device.name),
+            None => "GPU compared with CPU".to_owned(),
+        },
         note: format!("{agree} of {} agree", counted(compared.len(), "workload")),
         blocks: vec![Block::Table(Table {
             name: "parity".to_owned(),

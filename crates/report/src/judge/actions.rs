@@ -268,7 +268,7 @@ fn unanswered(facts: &Facts, chapters: &[Chapter]) -> Vec<Action> {
         cost: "5 minutes".to_owned(),
         chapter: "machine".to_owned(),
     };
-    if facts.machine.gpus.is_empty() {
+    if facts.machine.gpus.is_empty() && !facts.machine.is_gpu() {
         actions.push(upkeep(
             0.5,
             "Make this report on a machine with a GPU",

@@ -23,10 +23,10 @@ struct Yardstick<'a> {
 /// A record of the same model: the same machine should reach it.
 const OF_RECORD: (f64, f64) = (0.95, 0.85);
 
-/// The five numbers of a GPU, or their CPU kin.
+/// The five numbers of a GPU, or their kin on a Vulkan device or the CPU.
 pub fn headlines(facts: &Facts) -> Vec<Headline> {
-    match facts.machine.gpu() {
-        Some(gpu) => {
+    match (facts.machine.gpu(), &facts.machine.measured_vulkan) {
+        (Some(gpu), _) => {
             let record = record::of_gpu(&gpu.name);
             vec![
                 gpu_memory(facts, record.as_ref(), gpu.memory_bandwidth),
@@ -40,7 +40,13 @@ pub fn headlines(facts: &Facts) -> Vec<Headline> {
                 power_at_rest(facts, record.as_ref()),
             ]
         }
-        None => {
+        (None, Some(_)) => vec![
+            gpu_memory(facts, None, 0.0),
+            gpu_arithmetic(facts, None, 0.0),
+            launch(facts, None, "Launch and wait"),
+            load_at_rest(facts),
+        ],
+        (None, None) => {
             let cpu = &facts.machine.cpu;
             let record = record::of_cpu(&cpu.model, facts.machine.threads);
             vec![

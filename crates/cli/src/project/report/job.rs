@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use warpsmith_device::Device;
+use warpsmith_device::{Device, VulkanKind};
 use warpsmith_report::document::RunKind;
 
 use warpsmith_console::global::Global;
@@ -83,10 +83,15 @@ impl Job {
 
     /// Operations and bytes that one run of a workload may take, so that a section keeps its time.
     pub(crate) fn run_budget(&self) -> f64 {
-        match (self.device.cuda(), self.kind) {
-            (Some(_), _) => 1e10,
-            (None, RunKind::Quick) => 5e7,
-            (None, RunKind::Full) => 1e9,
+        let hardware = match &self.device {
+            Device::Cuda(_) => true,
+            Device::Vulkan(device) => device.facts().kind != VulkanKind::Software,
+            Device::Cpu(_) => false,
+        };
+        match (hardware, self.kind) {
+            (true, _) => 1e10,
+            (false, RunKind::Quick) => 5e7,
+            (false, RunKind::Full) => 1e9,
         }
     }
 

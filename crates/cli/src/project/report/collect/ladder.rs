@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use warpsmith_device::DeviceChoice;
+use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_report::Facts;
 use warpsmith_report::facts::{LadderFacts, PeerTime};
 
@@ -14,9 +14,10 @@ use warpsmith_console::global::Global;
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
     let global = Global {
         quiet: true,
-        device: match job.device.cuda() {
-            Some(gpu) => DeviceChoice::Cuda(gpu.facts().index),
-            None => DeviceChoice::Cpu,
+        device: match &job.device {
+            Device::Cuda(gpu) => DeviceChoice::Cuda(gpu.facts().index),
+            Device::Vulkan(device) => DeviceChoice::Vulkan(device.facts().index),
+            Device::Cpu(_) => DeviceChoice::Cpu,
         },
         ..job.global.clone()
     };

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use warpsmith_device::Device;
 use warpsmith_measure::leak::detector::LeakPlan;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::trajectory;
@@ -13,15 +14,21 @@ use warpsmith_workload::Parameters;
 use crate::project::report::job::Job;
 use warpsmith_console::catalogue;
 
-const WORKLOAD: &str = "md/lj";
-const ATOMS: &str = "4000";
+/// What goes through the steps, and how large it is.
+const ATOMS: (&str, &str, &str) = ("md/lj", "n", "4000");
+/// The same where there are no atoms.
+const CELLS: (&str, &str, &str) = ("lattice/rd", "size", "48");
 /// Fewer steps rule nothing out; more tell nothing new.
 const STEPS: (usize, usize) = (200, 20_000);
 
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
-    let workload = catalogue::named(WORKLOAD)?;
-    let atoms = ("n".to_owned(), ATOMS.to_owned());
-    let parameters = Parameters::resolve(workload.parameters(), &[atoms])?;
+    let (id, name, value) = match job.device {
+        Device::Vulkan(_) => CELLS,
+        Device::Cpu(_) | Device::Cuda(_) => ATOMS,
+    };
+    let workload = catalogue::named(id)?;
+    let setting = (name.to_owned(), value.to_owned());
+    let parameters = Parameters::resolve(workload.parameters(), &[setting])?;
     let mut sampler = RunSampler::new(&job.device, RunMode::EndToEnd)?;
     sampler.set_settle(job.settle());
     let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;
@@ -39,7 +46,7 @@ pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Resul
     let steps = (fitting as usize).clamp(STEPS.0, STEPS.1);
     let budget = LeakPlan::default().budget;
     let done = trajectory::run(
-        WORKLOAD,
+        id,
         &sampler,
         &mut target,
         &job.device,
@@ -48,7 +55,7 @@ pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Resul
         &mut |step| job.step(format!("step {step} of {steps}")),
     )?;
     facts.leak = Some(LeakFacts {
-        workload: WORKLOAD.to_owned(),
+        workload: id.to_owned(),
         steps,
         memory: done.memory,
     });

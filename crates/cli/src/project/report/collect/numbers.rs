@@ -22,8 +22,8 @@ pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Resul
     job.device.warm_up()?;
     match &job.device {
         Device::Cuda(_) => on_gpu(job, facts)?,
-        // The report is about the machine as CUDA sees it, or about its CPU.
-        Device::Cpu(_) | Device::Vulkan(_) => on_cpu(job, facts)?,
+        Device::Vulkan(_) => on_vulkan(job, facts)?,
+        Device::Cpu(_) => on_cpu(job, facts)?,
     }
     Ok(None)
 }
@@ -51,6 +51,26 @@ fn on_gpu(job: &Job, facts: &mut Facts) -> Result<()> {
             _ => facts.numbers.pageable = measured,
         }
     }
+    Ok(())
+}
+
+fn on_vulkan(job: &Job, facts: &mut Facts) -> Result<()> {
+    job.step("memory and arithmetic");
+    let ceilings = CeilingSamples::take(&job.device, job.pick(20, 60))?;
+    facts.numbers.memory = Some(Rate {
+        amount: ceilings.bytes,
+        size: Bytes(ceilings.bytes as u64 / 2).to_string(),
+        measurement: imported(job, "copy", ceilings.copies, None),
+    });
+    facts.numbers.arithmetic = Some(Rate {
+        amount: ceilings.operations,
+        size: String::new(),
+        measurement: imported(job, "multiply-add", ceilings.sums, None),
+    });
+    job.step("launch");
+    let launch = [("what", "one")];
+    facts.numbers.launch =
+        rate(job, "machine/launch", &launch, RunMode::EndToEnd, 1)?.map(|rate| rate.measurement);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Whether the GPU computes what the CPU says.
+//! Whether the device computes what the CPU says.
 
 use anyhow::Result;
 use warpsmith_device::{Device, DeviceChoice};
@@ -11,7 +11,7 @@ use crate::project::report::job::Job;
 use warpsmith_console::catalogue;
 
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
-    if job.device.cuda().is_none() {
+    if matches!(job.device, Device::Cpu(_)) {
         return Ok(Some("there is no GPU to compare with the CPU".to_owned()));
     }
     let reference = Device::open(DeviceChoice::Cpu)?;

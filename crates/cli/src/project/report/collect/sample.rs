@@ -61,8 +61,9 @@ pub(super) fn sample(
 
 /// What a GPU's buffers hold, or what the process holds where the device is the CPU.
 fn memory_held(device: &Device) -> Option<u64> {
-    match device.cuda() {
-        Some(gpu) => Some(gpu.ledger().stats().live),
-        None => resident_bytes(None),
+    match device {
+        Device::Cuda(gpu) => Some(gpu.ledger().stats().live),
+        Device::Vulkan(device) => Some(device.ledger().stats().live),
+        Device::Cpu(_) => resident_bytes(None),
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpsmith_core::{Bytes, Hertz};
-use warpsmith_device::{CpuFacts, GpuFacts, VulkanFacts, cuda_devices, vulkan_devices};
+use warpsmith_device::{CpuFacts, Device, GpuFacts, VulkanFacts, cuda_devices, vulkan_devices};
 use warpsmith_lattice::InstructionSet;
 use warpsmith_report::calendar;
 use warpsmith_report::document::{Commit, Fitness, Subject};
@@ -60,6 +60,10 @@ fn machine(job: &Job) -> MachineFacts {
         .to_owned(),
         cpu_clock_hz: clock(&cpu.model),
         measured_gpu: job.device.cuda().map(|gpu| gpu.facts().index),
+        measured_vulkan: match &job.device {
+            Device::Vulkan(device) => Some(device.facts().clone()),
+            Device::Cpu(_) | Device::Cuda(_) => None,
+        },
         driver: gpus.first().and_then(|gpu| gpu.driver_version.clone()),
         system: system(),
         cpu,
@@ -115,10 +119,13 @@ fn cores(count: usize) -> String {
 }
 
 fn title(machine: &MachineFacts) -> String {
-    match machine.gpu() {
-        Some(gpu) if machine.gpus.len() > 1 => format!("{} × {}", machine.gpus.len(), gpu.name),
-        Some(gpu) => gpu.name.clone(),
-        None => format!(
+    match (machine.gpu(), &machine.measured_vulkan) {
+        (Some(gpu), _) if machine.gpus.len() > 1 => {
+            format!("{} × {}", machine.gpus.len(), gpu.name)
+        }
+        (Some(gpu), _) => gpu.name.clone(),
+        (None, Some(device)) => format!("{}, by Vulkan", device.name),
+        (None, None) => format!(
             "{}, {}",
             cpu_name(&machine.cpu),
             cores(machine.cpu.usable_cores)
@@ -130,7 +137,7 @@ fn lines(machine: &MachineFacts) -> Vec<String> {
     let cpu = &machine.cpu;
     let memory = cpu.memory_limit_bytes.or(cpu.memory_bytes).map(Bytes);
     let mut host: Vec<String> = Vec::new();
-    if machine.gpu().is_some() {
+    if !machine.on_cpu() {
         host.push(format!("{} × {}", cpu.usable_cores, cpu_name(cpu)));
         host.push(machine.instructions.clone());
     } else {
@@ -145,13 +152,23 @@ fn lines(machine: &MachineFacts) -> Vec<String> {
         .map(|cores| format!("quota of {cores} cores"));
     host.extend(quota);
     let mut lines = Vec::new();
-    match machine.gpu() {
-        Some(gpu) => {
+    match (machine.gpu(), &machine.measured_vulkan) {
+        (Some(gpu), _) => {
             lines.push(gpu_line(gpu, machine.driver.as_deref()));
             host.push(machine.system.clone());
             lines.push(host.join(" · "));
         }
-        None => {
+        (None, Some(device)) => {
+            lines.push(format!(
+                "{} · Vulkan {} · driver {}",
+                Bytes(device.memory),
+                device.api,
+                device.driver
+            ));
+            host.push(machine.system.clone());
+            lines.push(host.join(" · "));
+        }
+        (None, None) => {
             host.push(match machine.gpus.is_empty() {
                 true => "no GPU".to_owned(),
                 false => "its GPU was not used".to_owned(),

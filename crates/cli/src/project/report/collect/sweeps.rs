@@ -20,7 +20,7 @@ const SIZES: usize = 8;
 
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
     let cpu = Device::open(DeviceChoice::Cpu)?;
-    let on_gpu = job.device.cuda().is_some();
+    let on_gpu = facts.machine.is_gpu();
     let quick = if on_gpu { &TELLING[..] } else { &TELLING[..1] };
     let mut workloads: Vec<Box<dyn Workload>> = catalogue::workloads()
         .into_iter()
