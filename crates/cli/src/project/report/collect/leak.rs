@@ -17,7 +17,7 @@ use warpsmith_console::catalogue;
 /// What goes through the steps, and how large it is.
 const ATOMS: (&str, &str, &str) = ("md/lj", "n", "4000");
 /// The same where there are no atoms.
-const CELLS: (&str, &str, &str) = ("lattice/rd", "size", "48");
+const CELLS: (&str, &str, &str) = ("lattice/rd", "n", "48");
 /// Fewer steps rule nothing out; more tell nothing new.
 const STEPS: (usize, usize) = (200, 20_000);
 
