@@ -6,7 +6,7 @@ use thiserror::Error;
 use warpsmith_compiler::ir::Module;
 use warpsmith_core::Finding;
 use warpsmith_device::{
-    DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanStep,
+    DeviceError, VulkanBuffer, VulkanDevice, VulkanFacts, VulkanKernel, VulkanKind, VulkanStep,
 };
 use warpsmith_interpreter::{Argument, ArgumentError, Borrowed, Interpreter};
 use warpsmith_spirv::{
@@ -130,6 +130,11 @@ impl<'m> VulkanProgram<'m> {
             interpreter: interpreter.with_block_dim(Spirv::WORKGROUP as i32),
             kernel,
         }
+    }
+
+    /// Whether its device is the CPU.
+    pub(crate) fn is_on_software(&self) -> bool {
+        self.device.facts().kind == VulkanKind::Software
     }
 
     /// The compiled kernel, to be kept.

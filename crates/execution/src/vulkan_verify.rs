@@ -16,6 +16,9 @@ use crate::vulkan_kernel::{VulkanError, VulkanProgram};
 
 /// A launch of a few hundred threads that takes longer does not end.
 const LIMIT: Duration = Duration::from_secs(120);
+/// A driver for the CPU compiles a kernel when it first runs: the longest for half a minute, if nothing else has
+/// the cores.
+const LIMIT_OF_SOFTWARE: Duration = Duration::from_secs(600);
 /// How far printed numbers may be apart where functions round: as results of `float32` may.
 const PRINTED_BOUND: f64 = 5e-4;
 
@@ -232,7 +235,11 @@ fn compare(
         }
     };
     let mut actual = given.to_vec();
-    let ran = program.run(dim, &mut actual, LIMIT)?;
+    let limit = match program.is_on_software() {
+        true => LIMIT_OF_SOFTWARE,
+        false => LIMIT,
+    };
+    let ran = program.run(dim, &mut actual, limit)?;
     // The interpreter found nothing but, perhaps, expectations that failed.
     let finding = (ran.findings)
         .into_iter()
