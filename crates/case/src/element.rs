@@ -1,5 +1,6 @@
 //! Numbers of every type that an array can hold, as bytes and back.
 
+use serde_json::{Value, json};
 use warpsmith_interpreter::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 use warpsmith_measure::kernel_file::Scalar;
 
@@ -48,6 +49,14 @@ pub(crate) fn put_whole(scalar: Scalar, value: i64, slot: &mut [u8]) {
     match is_float(scalar) {
         true => put_float(scalar, value as f64, slot),
         false => slot.copy_from_slice(&value.to_le_bytes()[..scalar.bytes()]),
+    }
+}
+
+/// A number of this type in JSON: without a point where the type has whole numbers alone.
+pub(crate) fn json_number(scalar: Scalar, value: f64) -> Value {
+    match value.fract() == 0.0 && !is_float(scalar) {
+        true => json!(value as i64),
+        false => json!(value),
     }
 }
 

@@ -9,7 +9,7 @@ use warpsmith_measure::kernel_file::{Direction, Scalar};
 use warpsmith_workload::random::Random;
 
 use crate::description::{Callable, Case, ReferenceKind, Source, StatedTolerance};
-use crate::element::{float_at, is_float, numpy_bytes, numpy_name, push_float};
+use crate::element::{float_at, is_float, json_number, numpy_bytes, numpy_name, push_float};
 use crate::expression::Scope;
 use crate::instance::{BoundArgument, BoundValue, Contents, Instance};
 use crate::program::{Fault, Settings};
@@ -360,13 +360,7 @@ fn round(
     for (argument, content) in instance.arguments.iter().zip(contents) {
         match &argument.value {
             BoundValue::Number { value, .. } => {
-                let whole = value.fract() == 0.0 && !is_float(argument.scalar);
-                let number = if whole {
-                    json!(*value as i64)
-                } else {
-                    json!(value)
-                };
-                numbers.insert(argument.name.clone(), number);
+                numbers.insert(argument.name.clone(), json_number(argument.scalar, *value));
             }
             BoundValue::Array {
                 direction, shape, ..

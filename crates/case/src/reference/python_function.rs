@@ -11,8 +11,7 @@ use warpsmith_measure::measurement::Sample;
 use super::answer::{Answer, Truth};
 use super::python_worker::{PythonWorker, WorkerError, label};
 use super::stored::truth;
-use crate::description::Callable;
-use crate::element::{numpy_bytes, numpy_name};
+use crate::element::{json_number, numpy_bytes, numpy_name};
 use crate::instance::{BoundValue, Contents, Instance};
 
 /// What a function returns beside its outputs.
@@ -190,13 +189,7 @@ impl PythonFunction {
         for (index, argument) in instance.arguments.iter().enumerate() {
             match &argument.value {
                 BoundValue::Number { value, .. } => {
-                    let whole = value.fract() == 0.0 && !crate::element::is_float(argument.scalar);
-                    let number = if whole {
-                        json!(*value as i64)
-                    } else {
-                        json!(value)
-                    };
-                    numbers.insert(argument.name.clone(), number);
+                    numbers.insert(argument.name.clone(), json_number(argument.scalar, *value));
                 }
                 BoundValue::Array {
                     direction, shape, ..
