@@ -561,14 +561,8 @@ fn speed(pairs: &[Pair]) -> Option<Speed> {
     let found = evaluate(&ratios, 0.02, 0.05);
     let seconds: Vec<f64> = pairs.iter().map(|pair| pair.own).collect();
     let reference: Vec<f64> = pairs.iter().map(|pair| pair.reference).collect();
-    (found.ratio.is_finite() && found.high.is_finite() && found.low > 0.0).then(|| Speed {
-        speedup: 1.0 / found.ratio,
-        low: 1.0 / found.high,
-        high: 1.0 / found.low,
-        seconds: median_of(&seconds),
-        reference_seconds: median_of(&reference),
-        rounds: found.rounds,
-    })
+    (found.ratio.is_finite() && found.high.is_finite() && found.low > 0.0)
+        .then(|| Speed::of(&found, &seconds, &reference))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Family;
+use warpsmith_measure::comparison::evaluation::Evaluation;
+use warpsmith_measure::statistics::order::median_of;
 
 use crate::inspect::Counters;
 
@@ -148,6 +150,20 @@ pub struct Speed {
     pub reference_seconds: f64,
     /// Pairs of calls, each on contents that neither had seen.
     pub rounds: usize,
+}
+
+impl Speed {
+    /// From the ratios of the candidate's time to the reference's, and the seconds of either's calls.
+    pub(super) fn of(ratio: &Evaluation, seconds: &[f64], reference: &[f64]) -> Self {
+        Self {
+            speedup: 1.0 / ratio.ratio,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
+            seconds: median_of(seconds),
+            reference_seconds: median_of(reference),
+            rounds: ratio.rounds,
+        }
+    }
 }
 
 /// What a candidate does instead of the task.

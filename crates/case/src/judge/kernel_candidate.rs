@@ -13,7 +13,6 @@ use warpsmith_device::{Device, Nvrtc, Target};
 use warpsmith_measure::comparison::evaluation::evaluate;
 use warpsmith_measure::kernel_file::Direction;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
-use warpsmith_measure::statistics::order::median_of;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
@@ -536,14 +535,7 @@ fn speed(pairs: &[(f64, f64)]) -> Speed {
         .collect();
     let found = evaluate(&ratios, 0.02, 0.05);
     let (reference, mine): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    Speed {
-        speedup: 1.0 / found.ratio,
-        low: 1.0 / found.high,
-        high: 1.0 / found.low,
-        seconds: median_of(&mine),
-        reference_seconds: median_of(&reference),
-        rounds: found.rounds,
-    }
+    Speed::of(&found, &mine, &reference)
 }
 
 /// The judgement with its outcome; the candidate's folder is gone by the time somebody reads it.
