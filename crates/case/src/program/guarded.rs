@@ -2,7 +2,8 @@
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Stream};
 
-use super::ran::TouchedGuard;
+use super::ran::{Ran, TouchedGuard};
+use crate::instance::Instance;
 
 /// What guard zones hold: no float that a kernel would write, and odd as an integer.
 const PATTERN: u8 = 0xA9;
@@ -63,6 +64,26 @@ impl GuardedArray {
         all.drain(..self.guard);
         Ok((all, touched))
     }
+}
+
+/// The arrays of all arguments after a run, and the guard zones that were written.
+pub(super) fn download(
+    stream: &Stream,
+    instance: &Instance,
+    arrays: &[Option<GuardedArray>],
+) -> Result<Ran, DeviceError> {
+    let mut ran = Ran::default();
+    for (argument, array) in instance.arguments.iter().zip(arrays) {
+        ran.arrays.push(match array {
+            None => None,
+            Some(array) => {
+                let (bytes, touched) = array.download(stream, &argument.name)?;
+                ran.guards.extend(touched);
+                Some(bytes)
+            }
+        });
+    }
+    Ok(ran)
 }
 
 /// What was written outside of the array in the middle of `all`.

@@ -13,7 +13,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 use super::Settings;
 use super::cuda::upload_array;
 use super::fault::Fault;
-use super::guarded::GuardedArray;
+use super::guarded::{GuardedArray, download};
 use super::on_vulkan::OnVulkan;
 use super::ran::Ran;
 use crate::element::is_float;
@@ -242,18 +242,7 @@ impl WarpProgram {
             )?
         };
         stream.synchronize_within(self.settings.limit)?;
-        let mut ran = Ran::default();
-        for (argument, array) in instance.arguments.iter().zip(&arrays) {
-            ran.arrays.push(match array {
-                None => None,
-                Some(array) => {
-                    let (bytes, touched) = array.download(stream, &argument.name)?;
-                    ran.guards.extend(touched);
-                    Some(bytes)
-                }
-            });
-        }
-        Ok(ran)
+        Ok(download(stream, instance, &arrays)?)
     }
 }
 

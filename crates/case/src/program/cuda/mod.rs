@@ -17,6 +17,7 @@ use warpsmith_device::{
 use warpsmith_measure::kernel_file::{PtxEntry, entries};
 
 use super::fault::Fault;
+use super::guarded::download;
 use super::ran::Ran;
 use super::{KernelOf, Settings};
 use crate::description::{Case, Source, TunableValue};
@@ -157,18 +158,7 @@ impl CudaProgram {
         // wrote it.
         unsafe { stream.launch_packed(&self.kernel, shape, &mut packed)? };
         stream.synchronize_within(self.settings.limit)?;
-        let mut ran = Ran::default();
-        for (argument, array) in instance.arguments.iter().zip(&arrays.0) {
-            ran.arrays.push(match array {
-                None => None,
-                Some(array) => {
-                    let (bytes, touched) = array.download(stream, &argument.name)?;
-                    ran.guards.extend(touched);
-                    Some(bytes)
-                }
-            });
-        }
-        Ok(ran)
+        Ok(download(stream, instance, &arrays.0)?)
     }
 }
 
