@@ -23,7 +23,7 @@ use warpsmith_device::{Device, DeviceChoice, DeviceError};
 
 use crate::description::{Callable, Case, Launch, Source, TunableValue};
 use crate::instance::{Contents, Instance, LaunchNumbers};
-use crate::reference::{Detail, PythonFunction};
+use crate::reference::{Detail, PythonFunction, Start};
 use cuda::CudaProgram;
 use interpreted::WarpProgram;
 
@@ -182,5 +182,12 @@ fn python(case: &Case, callable: &Callable, gpu: bool) -> Result<PythonFunction,
     let seconds = limits.map_or(60.0, |reference| reference.seconds);
     let memory = limits.map_or(8 << 30, |reference| reference.memory);
     let device = if gpu { "cuda" } else { "cpu" };
-    PythonFunction::start(callable, seconds, memory, Some(device), None).map_err(Fault::Function)
+    let start = Start {
+        callable: callable.clone(),
+        seconds,
+        memory,
+        device: Some(device.to_owned()),
+        threads: None,
+    };
+    PythonFunction::start(start).map_err(Fault::Function)
 }

@@ -15,5 +15,5 @@ pub use built_in::{offer_workloads, timed_contents};
 pub(crate) use look_ahead::{Answered, LookAhead, Wanted};
 pub(crate) use python_function::{Bound, Detail, PythonFunction};
 pub use python_worker::WorkerError;
-pub(crate) use python_worker::{keep_the_end, python_program, resident_bytes};
+pub(crate) use python_worker::{Start, keep_the_end, python_program, resident_bytes};
 pub(crate) use stored::stored_answers;

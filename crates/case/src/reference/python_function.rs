@@ -9,7 +9,7 @@ use warpsmith_measure::kernel_file::Direction;
 use warpsmith_measure::measurement::Sample;
 
 use super::answer::{Answer, Truth};
-use super::python_worker::{PythonWorker, WorkerError, label};
+use super::python_worker::{PythonWorker, Start, WorkerError, label};
 use super::stored::truth;
 use crate::element::{json_number, numpy_bytes, numpy_name};
 use crate::instance::{BoundValue, Contents, Instance};
@@ -31,33 +31,12 @@ pub(crate) enum Detail {
 pub(crate) struct PythonFunction {
     /// Nothing after a call that took the process with it: the next call starts another.
     worker: Option<PythonWorker>,
+    /// How the process is started.
     start: Start,
     folder: TempDir,
     function: String,
     /// What was bound to be timed gets numbers, which are never used again.
     bound: u64,
-}
-
-/// How the process is started.
-struct Start {
-    callable: Callable,
-    seconds: f64,
-    memory: u64,
-    device: Option<String>,
-    /// Threads that its arithmetic may use, where several processes share the cores.
-    threads: Option<usize>,
-}
-
-impl Start {
-    fn now(&self) -> Result<PythonWorker, WorkerError> {
-        PythonWorker::start(
-            &self.callable,
-            self.seconds,
-            self.memory,
-            self.device.as_deref(),
-            self.threads,
-        )
-    }
 }
 
 /// What is known of a function that was bound to be timed.
@@ -71,14 +50,8 @@ pub(crate) struct Bound {
 
 impl PythonFunction {
     /// Starts Python and loads the function.
-    pub(crate) fn start(
-        callable: &Callable,
-        seconds: f64,
-        memory: u64,
-        device: Option<&str>,
-        threads: Option<usize>,
-    ) -> Result<Self, WorkerError> {
-        let function = label(callable);
+    pub(crate) fn start(start: Start) -> Result<Self, WorkerError> {
+        let function = label(&start.callable);
         // Memory where there is any: arrays are written and read once.
         let shared = Path::new("/dev/shm");
         let folder = match shared.is_dir() {
@@ -89,15 +62,8 @@ impl PythonFunction {
             function: function.clone(),
             problem: format!("there is no folder for its arrays: {error}"),
         })?;
-        let start = Start {
-            callable: callable.clone(),
-            seconds,
-            memory,
-            device: device.map(str::to_owned),
-            threads,
-        };
         Ok(Self {
-            worker: Some(start.now()?),
+            worker: Some(PythonWorker::start(&start)?),
             start,
             folder,
             function,
@@ -108,7 +74,7 @@ impl PythonFunction {
     fn ask(&mut self, request: &Value) -> Result<Value, WorkerError> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
-            None => self.start.now()?,
+            None => PythonWorker::start(&self.start)?,
         };
         let answer = worker.ask(request);
         let is_gone = matches!(

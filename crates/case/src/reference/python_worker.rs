@@ -103,6 +103,20 @@ fn what_was_printed(text: &str) -> String {
     }
 }
 
+/// How a worker is started.
+#[derive(Clone)]
+pub(crate) struct Start {
+    pub(crate) callable: Callable,
+    /// How long an answer may take.
+    pub(crate) seconds: f64,
+    /// Bytes that it may take.
+    pub(crate) memory: u64,
+    /// Where tensors go.
+    pub(crate) device: Option<String>,
+    /// Threads that its arithmetic may use, where several processes share the cores.
+    pub(crate) threads: Option<usize>,
+}
+
 /// A running Python function.
 pub(crate) struct PythonWorker {
     process: Process,
@@ -168,15 +182,9 @@ pub(super) fn label(callable: &Callable) -> String {
 }
 
 impl PythonWorker {
-    /// Starts Python and loads the function; `device` says where tensors go, `threads` how many its arithmetic
-    /// may use.
-    pub(crate) fn start(
-        callable: &Callable,
-        seconds: f64,
-        memory: u64,
-        device: Option<&str>,
-        threads: Option<usize>,
-    ) -> Result<Self, WorkerError> {
+    /// Starts Python and loads the function.
+    pub(crate) fn start(start: &Start) -> Result<Self, WorkerError> {
+        let (callable, threads) = (&start.callable, start.threads);
         if !callable.file.is_file() {
             return Err(WorkerError::Wrong {
                 function: label(callable),
@@ -239,13 +247,13 @@ impl PythonWorker {
             answers,
             printed,
             callable: callable.clone(),
-            seconds,
-            memory,
+            seconds: start.seconds,
+            memory: start.memory,
         };
         // The worker's current folder is the user's; the file is named absolutely for its messages.
         let file = std::path::absolute(&callable.file).unwrap_or_else(|_| callable.file.clone());
         let request = serde_json::json!({
-            "file": file, "function": callable.function, "device": device,
+            "file": file, "function": callable.function, "device": start.device,
         });
         worker.ask(&request)?;
         Ok(worker)

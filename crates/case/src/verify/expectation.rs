@@ -9,7 +9,8 @@ use crate::element::{float_at, is_float};
 use crate::instance::{Contents, Instance};
 use crate::program::{Fault, KernelOf, Program, Settings};
 use crate::reference::{
-    Answer, Answered, BuiltIn, Detail, LookAhead, PythonFunction, Truth, Wanted, stored_answers,
+    Answer, Answered, BuiltIn, Detail, LookAhead, PythonFunction, Start, Truth, Wanted,
+    stored_answers,
 };
 
 /// Where the right answers come from.
@@ -30,32 +31,11 @@ pub(crate) struct Function {
     ahead: Option<LookAhead>,
 }
 
-/// How a worker is started.
-#[derive(Clone)]
-struct Start {
-    callable: Callable,
-    seconds: f64,
-    memory: u64,
-}
-
-impl Start {
-    fn now(&self, threads: Option<usize>) -> Result<PythonFunction, Fault> {
-        let Self {
-            callable,
-            seconds,
-            memory,
-        } = self;
-        Ok(PythonFunction::start(
-            callable, *seconds, *memory, None, threads,
-        )?)
-    }
-}
-
 impl Function {
     fn own(&mut self) -> Result<&mut PythonFunction, Fault> {
         let started = match self.own.take() {
             Some(started) => started,
-            None => self.start.now(None)?,
+            None => PythonFunction::start(self.start.clone())?,
         };
         Ok(self.own.insert(started))
     }
@@ -120,6 +100,8 @@ impl Expectation {
                 callable: callable.clone(),
                 seconds: reference.seconds,
                 memory: reference.memory,
+                device: None,
+                threads: None,
             },
             own: None,
             ahead: None,
@@ -136,7 +118,13 @@ impl Expectation {
             Some(ahead) if ahead.is_free() => ahead.want(wanted),
             _ => {
                 let start = function.start.clone();
-                let begin = move |threads| start.now(Some(threads));
+                let begin = move |threads| {
+                    let threads = Some(threads);
+                    Ok(PythonFunction::start(Start {
+                        threads,
+                        ..start.clone()
+                    })?)
+                };
                 function.ahead = Some(LookAhead::begin(wanted, begin));
             }
         }
