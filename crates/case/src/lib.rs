@@ -23,6 +23,7 @@ mod sizes;
 mod template;
 mod tune;
 mod verify;
+mod watched;
 
 pub use choice::{Choice, choice_words};
 pub use cuda_source::read_cuda_source;

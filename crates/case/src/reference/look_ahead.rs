@@ -5,7 +5,7 @@
 //! not before: most of what a short answer takes is the start of its interpreter.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::answer::Answer;
 use super::python_function::{Detail, PythonFunction};
 use crate::instance::{Contents, Instance};
 use crate::program::Fault;
+use crate::watched::Watched;
 
 /// Elements of all arrays that may wait to be taken.
 const MOST_AHEAD: usize = 1 << 26;
@@ -66,16 +67,10 @@ impl Wanted {
 
 /// Contents and answers that are being prepared.
 pub(crate) struct LookAhead {
-    shared: Arc<Shared>,
+    shared: Arc<Watched<State>>,
     threads: Vec<JoinHandle<()>>,
     /// Answers that were taken.
     taken: usize,
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -98,11 +93,11 @@ impl LookAhead {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let workers = (processors / 2).clamp(1, MOST_WORKERS).min(wanted.len());
         let share = (processors / workers.max(1)).max(1);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Watched::default());
         let threads = (0..workers)
             .map(|_| {
                 let (shared, start) = (Arc::clone(&shared), start.clone());
-                thread::spawn(move || shared.work(start(share)))
+                thread::spawn(move || work(&shared, start(share)))
             })
             .collect();
         let begun = Self {
@@ -118,7 +113,7 @@ impl LookAhead {
     pub(crate) fn want(&self, wanted: Vec<Wanted>) {
         let further = wanted.into_iter().map(Arc::new);
         self.shared.lock().wanted.extend(further);
-        self.shared.changed.notify_all();
+        self.shared.tell();
     }
 
     /// Whether everything that was wanted is taken, and workers wait for more.
@@ -159,16 +154,11 @@ impl LookAhead {
             if self.threads.iter().all(JoinHandle::is_finished) {
                 return None;
             }
-            state = self
-                .shared
-                .changed
-                .wait_timeout(state, Duration::from_millis(200))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            state = self.shared.wait_for(state, Duration::from_millis(200));
         };
         state.ahead -= next.elements();
         drop(state);
-        self.shared.changed.notify_all();
+        self.shared.tell();
         self.taken += 1;
         Some(result)
     }
@@ -177,56 +167,47 @@ impl LookAhead {
 impl Drop for LookAhead {
     fn drop(&mut self) {
         self.shared.lock().stop = true;
-        self.shared.changed.notify_all();
+        self.shared.tell();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+fn work(shared: &Watched<State>, mut function: Result<PythonFunction, Fault>) {
+    while let Some((at, wanted)) = begin_next(shared) {
+        let result = match &mut function {
+            Ok(function) => wanted.contents().and_then(|contents| {
+                let answer = function.answer(&wanted.instance, &contents, wanted.detail())?;
+                Ok((contents, answer))
+            }),
+            // Why it did not start is said once, and that ends the verification.
+            Err(fault) => Err(std::mem::replace(
+                fault,
+                Fault::Unsupported("the reference did not start".into()),
+            )),
+        };
+        shared.lock().done.insert(at, result);
+        shared.tell();
     }
+}
 
-    fn work(&self, mut function: Result<PythonFunction, Fault>) {
-        while let Some((at, wanted)) = self.begin_next() {
-            let result = match &mut function {
-                Ok(function) => wanted.contents().and_then(|contents| {
-                    let answer = function.answer(&wanted.instance, &contents, wanted.detail())?;
-                    Ok((contents, answer))
-                }),
-                // Why it did not start is said once, and that ends the verification.
-                Err(fault) => Err(std::mem::replace(
-                    fault,
-                    Fault::Unsupported("the reference did not start".into()),
-                )),
-            };
-            self.lock().done.insert(at, result);
-            self.changed.notify_all();
+/// Waits until there is a next one, and room for it; nothing at the end of all.
+fn begin_next(shared: &Watched<State>) -> Option<(usize, Arc<Wanted>)> {
+    let mut state = shared.lock();
+    loop {
+        if state.stop {
+            return None;
         }
-    }
-
-    /// Waits until there is a next one, and room for it; nothing at the end of all.
-    fn begin_next(&self) -> Option<(usize, Arc<Wanted>)> {
-        let mut state = self.lock();
-        loop {
-            if state.stop {
-                return None;
+        if let Some(wanted) = state.wanted.get(state.next).cloned() {
+            let elements = wanted.elements();
+            if state.ahead == 0 || state.ahead + elements <= MOST_AHEAD {
+                state.ahead += elements;
+                state.next += 1;
+                return Some((state.next - 1, wanted));
             }
-            if let Some(wanted) = state.wanted.get(state.next).cloned() {
-                let elements = wanted.elements();
-                if state.ahead == 0 || state.ahead + elements <= MOST_AHEAD {
-                    state.ahead += elements;
-                    state.next += 1;
-                    return Some((state.next - 1, wanted));
-                }
-            }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
         }
+        state = shared.wait(state);
     }
 }
 

@@ -4,7 +4,7 @@
 //! Every thread ends with this value; a compilation that has begun is finished.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use warpsmith_device::{Nvrtc, Target};
@@ -12,6 +12,7 @@ use warpsmith_device::{Nvrtc, Target};
 use super::space::Point;
 use crate::description::Case;
 use crate::program::compile_cuda;
+use crate::watched::Watched;
 
 /// Beyond this, memory is what the compiler lacks: 213 kernels that nothing has cached take 58 s with one thread,
 /// 7.1 s with 8 and 5.1 s with 16 on 16 cores.
@@ -25,8 +26,7 @@ pub struct CompileAhead {
 
 struct Shared {
     compile: Box<dyn Fn(usize) -> Option<String> + Send + Sync>,
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Watched<State>,
 }
 
 #[derive(Default)]
@@ -58,8 +58,7 @@ impl CompileAhead {
     ) -> Self {
         let shared = Arc::new(Shared {
             compile: Box::new(compile),
-            state: Mutex::default(),
-            changed: Condvar::new(),
+            state: Watched::default(),
         });
         let threads = (0..threads).map(|_| {
             let shared = Arc::clone(&shared);
@@ -78,7 +77,7 @@ impl CompileAhead {
 
     /// These come next.
     pub fn want(&self, points: &[usize]) {
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         let begun =
             |state: &State, at: &usize| state.begun.contains(at) || state.wanted.contains(at);
         let fresh: Vec<usize> = points
@@ -88,7 +87,7 @@ impl CompileAhead {
             .collect();
         state.wanted.extend(fresh);
         drop(state);
-        self.shared.changed.notify_all();
+        self.shared.state.tell();
     }
 
     /// Waits for the first of these points that is compiled, and what the compiler says against it. Points
@@ -98,7 +97,7 @@ impl CompileAhead {
             return None;
         }
         self.want(points);
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         loop {
             let done = points
                 .iter()
@@ -106,24 +105,20 @@ impl CompileAhead {
             if let Some((at, said)) = done {
                 return Some((at, said.clone()));
             }
-            state = self
-                .shared
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.state.wait(state);
         }
     }
 
     /// Points that are compiled.
     pub fn compiled(&self) -> usize {
-        self.shared.state().done.len()
+        self.shared.state.lock().done.len()
     }
 }
 
 impl Drop for CompileAhead {
     fn drop(&mut self) {
-        self.shared.state().stop = true;
-        self.shared.changed.notify_all();
+        self.shared.state.lock().stop = true;
+        self.shared.state.tell();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -131,12 +126,8 @@ impl Drop for CompileAhead {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if state.stop {
                 return;
@@ -145,17 +136,12 @@ impl Shared {
                 Some(at) if state.begun.insert(at) => {
                     drop(state);
                     let said = (self.compile)(at);
-                    state = self.state();
+                    state = self.state.lock();
                     state.done.insert(at, said);
-                    self.changed.notify_all();
+                    self.state.tell();
                 }
                 Some(_) => {}
-                None => {
-                    state = self
-                        .changed
-                        .wait(state)
-                        .unwrap_or_else(PoisonError::into_inner);
-                }
+                None => state = self.state.wait(state),
             }
         }
     }
