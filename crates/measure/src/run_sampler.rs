@@ -373,11 +373,7 @@ impl RunSampler {
                     &measurement.seconds[first..]
                 };
                 let reason = stop.look(samples, elapsed);
-                watch(&Progress {
-                    count,
-                    elapsed,
-                    interval: stop.interval(),
-                });
+                watch(&Progress::of(&stop, count, elapsed));
                 if let Some(reason) = reason {
                     measurement.conditions.stop = reason;
                     break;

@@ -125,11 +125,7 @@ impl TimedFunction {
             let (count, elapsed) = (measurement.seconds.len() - first, begun.elapsed());
             if stop.is_due(count, elapsed) {
                 let reason = stop.look(&measurement.seconds[first..], elapsed);
-                watch(&Progress {
-                    count,
-                    elapsed,
-                    interval: stop.interval(),
-                });
+                watch(&Progress::of(&stop, count, elapsed));
                 if let Some(reason) = reason {
                     measurement.conditions.stop = reason;
                     return Ok(());

@@ -71,11 +71,7 @@ impl CommandSamples {
                 let (_, samples, _) = self.measurement.basis();
                 reason = stop.look(&samples, elapsed);
             }
-            watch(&Progress {
-                count,
-                elapsed,
-                interval: stop.interval(),
-            });
+            watch(&Progress::of(&stop, count, elapsed));
             if done {
                 return Ok(());
             }

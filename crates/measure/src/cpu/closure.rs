@@ -35,6 +35,17 @@ pub struct Progress<'a> {
     pub interval: Option<&'a MedianInterval>,
 }
 
+impl<'a> Progress<'a> {
+    /// After a look of the rule.
+    pub fn of(stop: &'a MedianStop, count: usize, elapsed: Duration) -> Self {
+        Self {
+            count,
+            elapsed,
+            interval: stop.interval(),
+        }
+    }
+}
+
 /// Samples closures on the thread that it was made on.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosureSampler {
@@ -175,11 +186,7 @@ impl ClosureSampler {
             if stop.is_due(count, elapsed) {
                 let (_, samples, _) = measurement.basis();
                 let reason = stop.look(&samples, elapsed);
-                watch(&Progress {
-                    count,
-                    elapsed,
-                    interval: stop.interval(),
-                });
+                watch(&Progress::of(&stop, count, elapsed));
                 if let Some(reason) = reason {
                     break reason;
                 }
