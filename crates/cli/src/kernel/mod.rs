@@ -2,6 +2,7 @@
 
 pub(crate) mod ablate;
 pub(crate) mod bench;
+mod command_end;
 pub(crate) mod compare;
 pub(crate) mod compile;
 pub(crate) mod exec;

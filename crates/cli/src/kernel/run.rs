@@ -15,6 +15,7 @@ use warpsmith_measure::statistics::order::median_of;
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_telemetry::{ConditionsSampler, GpuConditions};
 
+use super::command_end::ended;
 use crate::machine::clock_guard::LockClocks;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -186,15 +187,7 @@ impl Run {
                 output::note(global, &format!("note: {who} {says}"));
             }
         }
-        match failure {
-            None => Ok(Outcome::Fine),
-            Some(CommandError::Interrupted) => {
-                output::note(global, "interrupted: this is what was measured until then");
-                Ok(Outcome::Undecided)
-            }
-            // What was measured before it is printed and saved.
-            Some(error) => Err(error.into()),
-        }
+        ended(global, Outcome::Fine, failure)
     }
 
     /// Samples until the plan is met or a run fails; fails itself only where there is no sample.

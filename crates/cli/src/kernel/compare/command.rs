@@ -10,7 +10,6 @@ use warpsmith_core::{Finding, Severity};
 use warpsmith_device::Device;
 use warpsmith_formats::write_output;
 use warpsmith_measure::ablation::{Setting, compare_settings};
-use warpsmith_measure::command::CommandError;
 use warpsmith_measure::comparison::clock::ClockChoice;
 use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
 use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
@@ -32,6 +31,7 @@ use super::commands::Commands;
 use super::git_revision::AtRevision;
 use super::{baselines, markdown};
 use crate::kernel::bench::Mode;
+use crate::kernel::command_end::ended;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -263,18 +263,7 @@ impl Compare {
             output::note(global, &format!("wrote {}", path.display()));
         }
         output::print(global, &report, |rows| describe(rows))?;
-        match failure {
-            None => Ok(outcome),
-            Some(CommandError::Interrupted) => {
-                output::note(global, "interrupted: this is what was measured until then");
-                Ok(match outcome {
-                    Outcome::Fine => Outcome::Undecided,
-                    outcome => outcome,
-                })
-            }
-            // What was measured before it is printed and saved.
-            Some(error) => Err(error.into()),
-        }
+        ended(global, outcome, failure)
     }
 
     fn workload_settings(&self, global: &Global, id: &str, plan: &ComparisonPlan) -> Result<Row> {

@@ -20,6 +20,7 @@ use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_workload::Parameters;
 
 use super::body::{Body, Row};
+use crate::kernel::command_end::ended;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -139,15 +140,7 @@ impl Scale {
             &report,
         )?;
         output::print(global, &report, Body::describe)?;
-        match failure {
-            None => Ok(Outcome::Fine),
-            Some(CommandError::Interrupted) => {
-                output::note(global, "interrupted: this is what was measured until then");
-                Ok(Outcome::Undecided)
-            }
-            // What was measured before it is printed and saved.
-            Some(error) => Err(error.into()),
-        }
+        ended(global, Outcome::Fine, failure)
     }
 
     /// The sizes of a command, checked before anything runs.
