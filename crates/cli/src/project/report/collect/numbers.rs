@@ -57,16 +57,7 @@ fn on_gpu(job: &Job, facts: &mut Facts) -> Result<()> {
 fn on_vulkan(job: &Job, facts: &mut Facts) -> Result<()> {
     job.step("memory and arithmetic");
     let ceilings = CeilingSamples::take(&job.device, job.pick(20, 60))?;
-    facts.numbers.memory = Some(Rate {
-        amount: ceilings.bytes,
-        size: Bytes(ceilings.bytes as u64 / 2).to_string(),
-        measurement: imported(job, "copy", ceilings.copies, None),
-    });
-    facts.numbers.arithmetic = Some(Rate {
-        amount: ceilings.operations,
-        size: String::new(),
-        measurement: imported(job, "multiply-add", ceilings.sums, None),
-    });
+    note_ceilings(job, facts, ceilings, None);
     job.step("launch");
     let launch = [("what", "one")];
     facts.numbers.launch =
@@ -81,6 +72,18 @@ fn on_cpu(job: &Job, facts: &mut Facts) -> Result<()> {
     let steal = ticks
         .zip(CpuTicks::read())
         .and_then(|(early, late)| late.stolen_share_since(&early));
+    note_ceilings(job, facts, ceilings, steal);
+    job.step("start work");
+    let launch = [("what", "one")];
+    facts.numbers.launch =
+        rate(job, "machine/launch", &launch, RunMode::Warm, 2)?.map(|rate| rate.measurement);
+    job.step("copy in cache");
+    let cached = [("bytes", "1048576")];
+    facts.numbers.cached = rate(job, "machine/copy", &cached, RunMode::Warm, 1)?;
+    Ok(())
+}
+
+fn note_ceilings(job: &Job, facts: &mut Facts, ceilings: CeilingSamples, steal: Option<f64>) {
     facts.numbers.memory = Some(Rate {
         amount: ceilings.bytes,
         size: Bytes(ceilings.bytes as u64 / 2).to_string(),
@@ -91,14 +94,6 @@ fn on_cpu(job: &Job, facts: &mut Facts) -> Result<()> {
         size: String::new(),
         measurement: imported(job, "multiply-add", ceilings.sums, steal),
     });
-    job.step("start work");
-    let launch = [("what", "one")];
-    facts.numbers.launch =
-        rate(job, "machine/launch", &launch, RunMode::Warm, 2)?.map(|rate| rate.measurement);
-    job.step("copy in cache");
-    let cached = [("bytes", "1048576")];
-    facts.numbers.cached = rate(job, "machine/copy", &cached, RunMode::Warm, 1)?;
-    Ok(())
 }
 
 fn imported(job: &Job, name: &str, seconds: Vec<f64>, steal: Option<f64>) -> Measurement {
