@@ -95,16 +95,21 @@ fn data_files(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Failed> {
     Ok(files)
 }
 
+/// The search path with the program's folder in front.
+fn path_with(program: &Path) -> Result<String, Failed> {
+    Ok(format!(
+        "{}:{}",
+        program.parent().ok_or("no folder")?.display(),
+        std::env::var("PATH").unwrap_or_default()
+    ))
+}
+
 /// What `deploy/corpus` starts on a cluster, started here without one: the shares that the Slurm array
 /// and the Kubernetes job make are, byte for byte, the files of one run.
 fn shares_are_the_whole() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let program = Path::new(env!("CARGO_BIN_EXE_warpsmith"));
-    let path = format!(
-        "{}:{}",
-        program.parent().ok_or("no folder")?.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
+    let path = path_with(program)?;
     let whole = folder.path().join("whole");
     check(
         Command::new(program)
@@ -158,12 +163,7 @@ fn shares_are_the_whole() -> Result<(), Failed> {
 /// makes it again; a pod that is started once more changes nothing.
 fn tasks_are_made_and_judged() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let program = Path::new(env!("CARGO_BIN_EXE_warpsmith"));
-    let path = format!(
-        "{}:{}",
-        program.parent().ok_or("no folder")?.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
+    let path = path_with(Path::new(env!("CARGO_BIN_EXE_warpsmith")))?;
     let job = fs::read_to_string(deploy().join("corpus/tasks-kubernetes-job.yaml"))?;
     let (_, script) = job.split_once("- |\n").ok_or("no script")?;
     let (script, _) = script.split_once("          resources:").ok_or("no end")?;
