@@ -75,25 +75,49 @@ impl Writer<'_> {
                 self.start();
                 self.start_label(index);
                 self.level += 1;
-                self.start();
-                self.text("if (");
-                self.var(counter);
-                self.text(if range.step > 0 { " >= " } else { " <= " });
-                self.signed(range.stop);
-                self.text(") ");
-                self.go_to_end(index);
-                self.start();
-                self.var(value);
-                self.text(" = ");
-                self.var(counter);
-                self.text(";\n");
-                self.start();
-                self.var(counter);
-                self.text(" += ");
-                self.signed(range.step);
-                self.text(";\n");
+                let past = if range.step > 0 { " >= " } else { " <= " };
+                self.leave_past(index, "", (counter, past, range.stop));
+                self.take_counter("", (value, counter), (" += ", range.step));
             }
         }
+    }
+
+    /// Leaves a loop whose counter has come past a number.
+    pub(super) fn leave_past(
+        &mut self,
+        index: u32,
+        indent: &str,
+        (counter, past, last): (VarId, &str, i64),
+    ) {
+        self.start();
+        self.text(indent);
+        self.text("if (");
+        self.var(counter);
+        self.text(past);
+        self.signed(last);
+        self.text(") ");
+        self.go_to_end(index);
+    }
+
+    /// Gives a loop's variable the counter, which takes a step.
+    pub(super) fn take_counter(
+        &mut self,
+        indent: &str,
+        (value, counter): (VarId, VarId),
+        (sign, step): (&str, i64),
+    ) {
+        self.start();
+        self.text(indent);
+        self.var(value);
+        self.text(" = ");
+        self.var(counter);
+        self.text(";\n");
+        self.start();
+        self.text(indent);
+        self.var(counter);
+        self.text(sign);
+        self.signed(step);
+        self.text(";\n");
     }
 
     pub(super) fn loop_test(&mut self, index: u32, cond: VarId) {

@@ -224,25 +224,9 @@ impl Writer<'_> {
                 self.text(";\n");
                 self.start();
                 self.start_label(index);
-                self.start();
-                self.text("\tif (");
-                self.var(counter);
-                self.text(if range.step > 0 { " < " } else { " > " });
-                self.signed(range.start);
-                self.text(") ");
-                self.go_to_end(index);
-                self.start();
-                self.text("\t");
-                self.var(value);
-                self.text(" = ");
-                self.var(counter);
-                self.text(";\n");
-                self.start();
-                self.text("\t");
-                self.var(counter);
-                self.text(" -= ");
-                self.signed(range.step);
-                self.text(";\n");
+                let past = if range.step > 0 { " < " } else { " > " };
+                self.leave_past(index, "\t", (counter, past, range.start));
+                self.take_counter("\t", (value, counter), (" -= ", range.step));
             }
         }
         for var in &this.zeroed {
