@@ -214,15 +214,8 @@ impl Text<'_> {
         if self.contiguous {
             self.contiguous_dispatch(backward, pass, args, out);
         } else {
-            out.parts(&[
-                "    ",
-                name,
-                "_cpu_",
-                pass,
-                "_tasks<false>(dim, ",
-                args,
-                ");\n",
-            ]);
+            out.push_str("    ");
+            self.call_tasks("false", pass, args, out);
         }
         let note = if backward {
             ""
@@ -249,7 +242,6 @@ impl Text<'_> {
     }
 
     fn contiguous_dispatch(&self, backward: bool, pass: &str, args: &str, out: &mut Buffer) {
-        let name = self.name;
         out.push_str("    const bool wp_linear_contiguous = dim->coord_mult == 1 && (");
         let mut first = true;
         for (array, element) in self.arrays() {
@@ -272,20 +264,15 @@ impl Text<'_> {
                 ]);
             }
         }
+        out.push_str(");\n    if (wp_linear_contiguous)\n        ");
+        self.call_tasks("true", pass, args, out);
+        out.push_str("    else\n        ");
+        self.call_tasks("false", pass, args, out);
+    }
+
+    fn call_tasks(&self, contiguous: &str, pass: &str, args: &str, out: &mut Buffer) {
         out.parts(&[
-            ");\n    if (wp_linear_contiguous)\n        ",
-            name,
-            "_cpu_",
-            pass,
-            "_tasks<true>(dim, ",
-            args,
-            ");\n    else\n        ",
-            name,
-            "_cpu_",
-            pass,
-            "_tasks<false>(dim, ",
-            args,
-            ");\n",
+            self.name, "_cpu_", pass, "_tasks<", contiguous, ">(dim, ", args, ");\n",
         ]);
     }
 }

@@ -118,6 +118,13 @@ fn call_factory(
     values: &[(Name, Global)],
     site: ExprId,
 ) -> Option<Global> {
+    let call = |result, functions| FactoryCall {
+        node: index,
+        site,
+        values: values.to_vec(),
+        result,
+        functions,
+    };
     let mut earlier = scope.calls.iter();
     // Functions have numbers of their own in every call; kernels do not.
     let same = earlier.find(|call| {
@@ -126,13 +133,7 @@ fn call_factory(
     });
     if let Some(same) = same {
         let (result, functions) = (same.result, same.functions.clone());
-        scope.calls.push(FactoryCall {
-            node: index,
-            site,
-            values: values.to_vec(),
-            result,
-            functions,
-        });
+        scope.calls.push(call(result, functions));
         return result;
     }
     let node = tables.tree.functions[index as usize];
@@ -160,13 +161,7 @@ fn call_factory(
         _ => None,
     };
     let functions = before.0..scope.functions.len();
-    scope.calls.push(FactoryCall {
-        node: index,
-        site,
-        values: values.to_vec(),
-        result,
-        functions,
-    });
+    scope.calls.push(call(result, functions));
     result
 }
 

@@ -27,12 +27,7 @@ impl Body<'_, '_> {
     fn statement_kind(&mut self, kind: StmtKind, span: (u32, u32)) -> Res<()> {
         match kind {
             StmtKind::Expr(value) => {
-                if let ExprKind::Call {
-                    func,
-                    args,
-                    keywords,
-                } = self.shared.tree.expr(value).kind
-                {
+                if let Some((func, args, keywords)) = self.call_parts(value) {
                     self.call_expression(func, args, keywords, None)?;
                 } else {
                     self.eval(value)?;

@@ -3,19 +3,14 @@
 use super::body::Body;
 use super::value::{Few, Res, Value, fail};
 use crate::globals::Global;
-use crate::syntax::{ExprId, ExprKind, List};
+use crate::syntax::{ExprId, List};
 use warpsmith_ir::types::{Scalar, Type};
 use warpsmith_ir::{Callee, FunctionKind, Op, Piece};
 
 impl Body<'_, '_> {
     /// The function in `wp.grad(f)`; `None` where the expression is no such call.
     pub(super) fn differentiated(&mut self, expr: ExprId) -> Res<Option<ExprId>> {
-        let ExprKind::Call {
-            func,
-            args,
-            keywords,
-        } = self.shared.tree.expr(expr).kind
-        else {
+        let Some((func, args, keywords)) = self.call_parts(expr) else {
             return Ok(None);
         };
         match self.static_path(func) {

@@ -12,16 +12,21 @@ use warpsmith_ir::{Constant, Number};
 const NO_RESULT: &str = "`wp.static` gives a number, a boolean, a vector, a matrix or a function";
 
 impl Body<'_, '_> {
+    /// What is called and its arguments, where an expression is a call.
+    pub(super) fn call_parts(&self, expr: ExprId) -> Option<(ExprId, List, List)> {
+        match self.shared.tree.expr(expr).kind {
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => Some((func, args, keywords)),
+            _ => None,
+        }
+    }
+
     /// The arguments of `wp.static`, where an expression calls it.
     pub(super) fn static_call(&mut self, expr: ExprId) -> Option<(List, List)> {
-        let ExprKind::Call {
-            func,
-            args,
-            keywords,
-        } = self.shared.tree.expr(expr).kind
-        else {
-            return None;
-        };
+        let (func, args, keywords) = self.call_parts(expr)?;
         let last = self.last_name(func)?;
         if self.shared.names.get(last) != "static" {
             return None;
