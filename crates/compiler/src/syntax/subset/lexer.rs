@@ -1,5 +1,6 @@
 //! Tokens.
 
+use crate::syntax::BinaryOp;
 use warpsmith_ir::names::{Keyword, Name, Names};
 
 /// A token; the offsets are the lexer's.
@@ -53,25 +54,7 @@ pub(super) enum Mark {
     ShiftLeft,
     ShiftRight,
     /// An augmented assignment by the operator.
-    Augmented(Augmented),
-}
-
-/// The operators of augmented assignments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Augmented {
-    Add,
-    Sub,
-    Mul,
-    MatMul,
-    Div,
-    FloorDiv,
-    Mod,
-    Pow,
-    And,
-    Or,
-    Xor,
-    ShiftLeft,
-    ShiftRight,
+    Augmented(BinaryOp),
 }
 
 /// Whether a byte may stand in a name.
@@ -395,37 +378,37 @@ impl<'a> Lexer<'a> {
             (b'=', b'=', _) => (Mark::Equal, 2),
             (b'=', ..) => (Mark::Assign, 1),
             (b'!', b'=', _) => (Mark::NotEqual, 2),
-            (b'<', b'<', b'=') => (Mark::Augmented(Augmented::ShiftLeft), 3),
+            (b'<', b'<', b'=') => (Mark::Augmented(BinaryOp::ShiftLeft), 3),
             (b'<', b'<', _) => (Mark::ShiftLeft, 2),
             (b'<', b'=', _) => (Mark::LessEqual, 2),
             (b'<', b'>', _) => return None,
             (b'<', ..) => (Mark::Less, 1),
-            (b'>', b'>', b'=') => (Mark::Augmented(Augmented::ShiftRight), 3),
+            (b'>', b'>', b'=') => (Mark::Augmented(BinaryOp::ShiftRight), 3),
             (b'>', b'>', _) => (Mark::ShiftRight, 2),
             (b'>', b'=', _) => (Mark::GreaterEqual, 2),
             (b'>', ..) => (Mark::Greater, 1),
-            (b'*', b'*', b'=') => (Mark::Augmented(Augmented::Pow), 3),
+            (b'*', b'*', b'=') => (Mark::Augmented(BinaryOp::Pow), 3),
             (b'*', b'*', _) => (Mark::Power, 2),
-            (b'*', b'=', _) => (Mark::Augmented(Augmented::Mul), 2),
+            (b'*', b'=', _) => (Mark::Augmented(BinaryOp::Mul), 2),
             (b'*', ..) => (Mark::Star, 1),
-            (b'/', b'/', b'=') => (Mark::Augmented(Augmented::FloorDiv), 3),
+            (b'/', b'/', b'=') => (Mark::Augmented(BinaryOp::FloorDiv), 3),
             (b'/', b'/', _) => (Mark::FloorDiv, 2),
-            (b'/', b'=', _) => (Mark::Augmented(Augmented::Div), 2),
+            (b'/', b'=', _) => (Mark::Augmented(BinaryOp::Div), 2),
             (b'/', ..) => (Mark::Slash, 1),
-            (b'+', b'=', _) => (Mark::Augmented(Augmented::Add), 2),
+            (b'+', b'=', _) => (Mark::Augmented(BinaryOp::Add), 2),
             (b'+', ..) => (Mark::Plus, 1),
-            (b'-', b'=', _) => (Mark::Augmented(Augmented::Sub), 2),
+            (b'-', b'=', _) => (Mark::Augmented(BinaryOp::Sub), 2),
             (b'-', b'>', _) => (Mark::Arrow, 2),
             (b'-', ..) => (Mark::Minus, 1),
-            (b'%', b'=', _) => (Mark::Augmented(Augmented::Mod), 2),
+            (b'%', b'=', _) => (Mark::Augmented(BinaryOp::Mod), 2),
             (b'%', ..) => (Mark::Percent, 1),
-            (b'@', b'=', _) => (Mark::Augmented(Augmented::MatMul), 2),
+            (b'@', b'=', _) => (Mark::Augmented(BinaryOp::MatMul), 2),
             (b'@', ..) => (Mark::At, 1),
-            (b'&', b'=', _) => (Mark::Augmented(Augmented::And), 2),
+            (b'&', b'=', _) => (Mark::Augmented(BinaryOp::BitAnd), 2),
             (b'&', ..) => (Mark::And, 1),
-            (b'|', b'=', _) => (Mark::Augmented(Augmented::Or), 2),
+            (b'|', b'=', _) => (Mark::Augmented(BinaryOp::BitOr), 2),
             (b'|', ..) => (Mark::Or, 1),
-            (b'^', b'=', _) => (Mark::Augmented(Augmented::Xor), 2),
+            (b'^', b'=', _) => (Mark::Augmented(BinaryOp::BitXor), 2),
             (b'^', ..) => (Mark::Xor, 1),
             (b'~', ..) => (Mark::Invert, 1),
             _ => return None,

@@ -1,34 +1,15 @@
 //! Statements.
 
-use super::lexer::{Augmented, Mark, Token};
+use super::lexer::{Mark, Token};
 use super::{MAX_NESTING, Parser};
 use crate::syntax::{
-    Alias, BinaryOp, ClassNode, ExprId, ExprKind, FunctionNode, List, Parameter, Stmt, StmtId,
-    StmtKind,
+    Alias, ClassNode, ExprId, ExprKind, FunctionNode, List, Parameter, Stmt, StmtId, StmtKind,
 };
 use warpsmith_ir::names::{Keyword as Word, Name};
 
 /// Names that begin a statement of another kind in some places; not worth telling apart here.
 fn is_soft_keyword(text: &str) -> bool {
     matches!(text, "match" | "type" | "case")
-}
-
-fn augmented(op: Augmented) -> BinaryOp {
-    match op {
-        Augmented::Add => BinaryOp::Add,
-        Augmented::Sub => BinaryOp::Sub,
-        Augmented::Mul => BinaryOp::Mul,
-        Augmented::MatMul => BinaryOp::MatMul,
-        Augmented::Div => BinaryOp::Div,
-        Augmented::FloorDiv => BinaryOp::FloorDiv,
-        Augmented::Mod => BinaryOp::Mod,
-        Augmented::Pow => BinaryOp::Pow,
-        Augmented::And => BinaryOp::BitAnd,
-        Augmented::Or => BinaryOp::BitOr,
-        Augmented::Xor => BinaryOp::BitXor,
-        Augmented::ShiftLeft => BinaryOp::ShiftLeft,
-        Augmented::ShiftRight => BinaryOp::ShiftRight,
-    }
 }
 
 impl Parser<'_> {
@@ -150,7 +131,7 @@ impl Parser<'_> {
                 let value = self.expressions()?;
                 Some(StmtKind::AugAssign {
                     target: first,
-                    op: augmented(op),
+                    op,
                     value,
                 })
             }
