@@ -9,16 +9,13 @@ a child process: one that crashes costs its own line.
 """
 
 import json
-import os
-import signal
-import sys
 import zlib
 
 import numpy as np
 import warp as wp
 import warp._src.types as wtypes
 from warp._src.codegen import Struct
-from warp_cpu_oracle import DEADLINE_SECONDS, PAD, SHAPES, THREADS, Arguments, captured, is_plain_array, load, warm_up
+from warp_cpu_oracle import PAD, SHAPES, THREADS, Arguments, answers, captured, is_plain_array, load
 
 
 def inner(dtype, content):
@@ -71,31 +68,16 @@ def observe(case):
     return result
 
 
+def write_observation(case, pipe):
+    try:
+        answer = json.dumps(observe(case))
+    except BaseException as error:
+        answer = json.dumps({"not_run": f"{type(error).__name__}: {error}"[:300]})
+    pipe.write(answer.encode())
+
+
 def main():
-    wp.config.quiet = True
-    wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
-    wp.config.kernel_cache_dir = os.environ["WARP_KERNEL_CACHE"]
-    wp.init()
-    warm_up()
-    for line in open(sys.argv[1], encoding="utf-8"):
-        case = json.loads(line)
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            signal.alarm(DEADLINE_SECONDS)
-            try:
-                answer = json.dumps(observe(case))
-            except BaseException as error:
-                answer = json.dumps({"not_run": f"{type(error).__name__}: {error}"[:300]})
-            # Leaving in any other way would delete the precompiled header that all children share.
-            with os.fdopen(writer, "w") as pipe:
-                pipe.write(answer)
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as pipe:
-            answer = pipe.read()
-        status = os.waitpid(child, 0)[1]
+    for case, answer, status in answers(write_observation):
         result = json.loads(answer) if answer else {"not_run": f"ends with status {status}"}
         print(json.dumps({"id": case["id"], **result}), flush=True)
 

@@ -258,7 +258,9 @@ def warm_up():
     wp.launch(load(source, "warm_up"), 1, inputs=[wp.zeros(1, dtype=float, device="cpu")], device="cpu")
 
 
-def main():
+def answers(work):
+    """Each case of the manifest with what `work(case, pipe)` writes to the pipe in a child process of its own, and
+    how that process ended."""
     wp.config.quiet = True
     wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
     wp.config.kernel_cache_dir = os.environ["WARP_KERNEL_CACHE"]
@@ -271,20 +273,28 @@ def main():
         if child == 0:
             os.close(reader)
             signal.alarm(DEADLINE_SECONDS)
-            try:
-                result = check(case, lambda: os.write(writer, b"\n"))
-            except NotImplementedError as reason:
-                result = {"verdict": "not run", "detail": str(reason)}
-            except BaseException as error:
-                result = {"verdict": "not run", "detail": f"{type(error).__name__}: {error}"[:300]}
-            os.write(writer, json.dumps(result).encode())
+            with os.fdopen(writer, "wb", buffering=0) as pipe:
+                work(case, pipe)
+            # Leaving in any other way would delete the precompiled header that all children share.
             os._exit(0)
         os.close(writer)
-        answer = b""
-        while part := os.read(reader, 65536):
-            answer += part
-        os.close(reader)
-        status = os.waitpid(child, 0)[1]
+        with os.fdopen(reader, "rb") as pipe:
+            answer = pipe.read()
+        yield case, answer, os.waitpid(child, 0)[1]
+
+
+def judge(case, pipe):
+    try:
+        result = check(case, lambda: pipe.write(b"\n"))
+    except NotImplementedError as reason:
+        result = {"verdict": "not run", "detail": str(reason)}
+    except BaseException as error:
+        result = {"verdict": "not run", "detail": f"{type(error).__name__}: {error}"[:300]}
+    pipe.write(json.dumps(result).encode())
+
+
+def main():
+    for case, answer, status in answers(judge):
         if answer.strip():
             result = json.loads(answer)
         elif answer:
