@@ -368,7 +368,8 @@ fn differ(scalar: Scalar, ours: &[u8], theirs: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-fn floats(scalar: Scalar, bytes: &[u8]) -> Vec<f64> {
+/// Numbers of a floating-point type from their bytes.
+pub(crate) fn floats(scalar: Scalar, bytes: &[u8]) -> Vec<f64> {
     let half = |bits: u16| {
         let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
         let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::interpreter_against_warp::floats;
 use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Scalar, Type, compile};
@@ -122,19 +123,11 @@ fn encode(scalar: Scalar, values: &[f64]) -> Result<Vec<u8>, String> {
 }
 
 fn decode(scalar: Scalar, bytes: &[u8]) -> Vec<f64> {
-    let words = bytes.as_chunks::<4>().0;
     match scalar {
-        Scalar::F64 => bytes
-            .as_chunks::<8>()
+        Scalar::F64 | Scalar::F32 => floats(scalar, bytes),
+        Scalar::I32 => bytes
+            .as_chunks::<4>()
             .0
-            .iter()
-            .map(|word| f64::from_le_bytes(*word))
-            .collect(),
-        Scalar::F32 => words
-            .iter()
-            .map(|word| f64::from(f32::from_le_bytes(*word)))
-            .collect(),
-        Scalar::I32 => words
             .iter()
             .map(|word| f64::from(i32::from_le_bytes(*word)))
             .collect(),
