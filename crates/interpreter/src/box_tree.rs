@@ -226,42 +226,21 @@ impl Tree {
     }
 
     /// Visits items that may lie nearer to a point than what `visit` gives, a square of a distance.
-    pub(super) fn nearest(
-        &self,
-        p: [f32; 3],
-        mut best: f32,
-        mut visit: impl FnMut(u32, f32) -> f32,
-    ) {
-        let mut open = vec![0_usize];
-        while let Some(at) = open.pop() {
-            let Some(node) = self.nodes.get(at) else {
-                continue;
-            };
-            if node.distance(p) > best {
-                continue;
-            }
-            let first = node.first as usize;
-            if node.count > 0 {
-                for item in &self.order[first..first + node.count as usize] {
-                    best = visit(*item, best);
-                }
-                continue;
-            }
-            let [a, b] = [first, first + 1].map(|n| self.nodes[n].distance(p));
-            // The nearer one comes off the stack first.
-            open.extend(if a <= b {
-                [first + 1, first]
-            } else {
-                [first, first + 1]
-            });
-        }
+    pub(super) fn nearest(&self, p: [f32; 3], best: f32, visit: impl FnMut(u32, f32) -> f32) {
+        self.least(best, |node| node.distance(p), visit);
     }
 
     /// Visits items that may have a point farther from another than what `visit` gives, a square of a distance.
-    pub(super) fn furthest(
+    pub(super) fn furthest(&self, p: [f32; 3], best: f32, mut visit: impl FnMut(u32, f32) -> f32) {
+        let visit = |item, best: f32| -visit(item, -best);
+        self.least(-best, |node| -node.farthest(p), visit);
+    }
+
+    /// Visits items of nodes whose bound is no more than what `visit` gives.
+    fn least(
         &self,
-        p: [f32; 3],
         mut best: f32,
+        bound: impl Fn(&Node) -> f32,
         mut visit: impl FnMut(u32, f32) -> f32,
     ) {
         let mut open = vec![0_usize];
@@ -269,7 +248,7 @@ impl Tree {
             let Some(node) = self.nodes.get(at) else {
                 continue;
             };
-            if node.farthest(p) < best {
+            if bound(node) > best {
                 continue;
             }
             let first = node.first as usize;
@@ -279,9 +258,9 @@ impl Tree {
                 }
                 continue;
             }
-            let [a, b] = [first, first + 1].map(|n| self.nodes[n].farthest(p));
-            // The farther one comes off the stack first.
-            open.extend(if a >= b {
+            let [a, b] = [first, first + 1].map(|n| bound(&self.nodes[n]));
+            // The one of the lower bound comes off the stack first.
+            open.extend(if a <= b {
                 [first + 1, first]
             } else {
                 [first, first + 1]
