@@ -494,16 +494,7 @@ impl<'m> Builder<'m> {
                 callee.aliases.insert(name, dual);
             }
         }
-        let line = self.line;
-        self.depth += 1;
-        self.emit(Instruction::Enter);
-        self.take_tiles(&callee)?;
-        let end = gradient.ops.len();
-        self.walk(&mut callee, 0, end, Pass::Forward)?;
-        self.emit(Instruction::Leave);
-        self.depth -= 1;
-        self.line = line;
-        Ok(())
+        self.lay_out(callee)
     }
 
     fn inline_adjoint(&mut self, frame: &Frame<'m>, call: &Call, index: u32) -> Planned<()> {
@@ -528,6 +519,11 @@ impl<'m> Builder<'m> {
         if { returns }.any(is_view) {
             return self.unknown("a function that returns a view of a tile");
         }
+        self.lay_out_adjoint(callee)
+    }
+
+    /// Lays out the operations of a function once more and then backward, among the caller's.
+    pub(super) fn lay_out_adjoint(&mut self, mut callee: Frame<'m>) -> Planned<()> {
         let line = self.line;
         self.depth += 1;
         self.emit(Instruction::Enter);

@@ -422,6 +422,11 @@ impl<'m> Builder<'m> {
         callee.results = outs.iter().map(|out| frame.cell(*out)).collect();
         callee.result_tiles = self.result_tiles(frame, outs);
         callee.find_unassigned(self);
+        self.lay_out(callee)
+    }
+
+    /// Lays out the operations of a function, whose arguments are in place, among the caller's.
+    pub(super) fn lay_out(&mut self, mut callee: Frame<'m>) -> Planned<()> {
         let line = self.line;
         self.depth += 1;
         self.emit(Instruction::Enter);

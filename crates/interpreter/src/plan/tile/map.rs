@@ -2,9 +2,9 @@
 
 use super::super::builder::{Builder, LaidOut, Planned};
 use super::super::call::Operand;
-use super::super::frame::{Frame, Pass};
+use super::super::frame::Frame;
 use super::super::statement::{Arg, Statement};
-use crate::instruction::{Binary, Instruction, Space, Unary};
+use crate::instruction::{Binary, Space, Unary};
 use crate::lanes::Cell;
 use crate::tile::Tile;
 use warpsmith_ir::VarId;
@@ -104,31 +104,28 @@ impl<'m> Builder<'m> {
             Mapped::Function(index) => {
                 let module = self.module;
                 let function = &module.functions[index];
-                let mut firsts = Vec::with_capacity(args.len());
-                // The function may change its arguments, and the next element needs them again.
-                for arg in args {
-                    let first = self.cells_for(arg.len);
-                    for n in 0..arg.len {
-                        self.copy(arg.scalar, first.at(n), arg.first.at(n));
-                    }
-                    firsts.push(first);
-                }
+                let firsts = self.copied_arguments(args);
                 let mut callee = Frame::new(self, function, &firsts, false);
                 let result = self.cells_for(out.1.len());
                 callee.results = vec![result];
                 callee.find_unassigned(self);
-                let line = self.line;
-                self.depth += 1;
-                self.emit(Instruction::Enter);
-                self.take_tiles(&callee)?;
-                let end = function.ops.len();
-                self.walk(&mut callee, 0, end, Pass::Forward)?;
-                self.emit(Instruction::Leave);
-                self.depth -= 1;
-                self.line = line;
+                self.lay_out(callee)?;
                 Ok((0..out.1.len()).map(|n| result.at(n)).collect())
             }
         }
+    }
+
+    /// Copies of arguments: the function may change its own, and the next element needs them again.
+    fn copied_arguments(&mut self, args: &[Operand]) -> Vec<Cell> {
+        let mut firsts = Vec::with_capacity(args.len());
+        for arg in args {
+            let first = self.cells_for(arg.len);
+            for n in 0..arg.len {
+                self.copy(arg.scalar, first.at(n), arg.first.at(n));
+            }
+            firsts.push(first);
+        }
+        firsts
     }
 
     /// Adds what each argument receives of the result's gradient at `seed` to the duals.
@@ -153,14 +150,7 @@ impl<'m> Builder<'m> {
         };
         let module = self.module;
         let function = &module.functions[index];
-        let mut firsts = Vec::with_capacity(args.len());
-        for arg in args {
-            let first = self.cells_for(arg.len);
-            for n in 0..arg.len {
-                self.copy(arg.scalar, first.at(n), arg.first.at(n));
-            }
-            firsts.push(first);
-        }
+        let firsts = self.copied_arguments(args);
         let mut callee = Frame::new(self, function, &firsts, true);
         for ((param, _), (arg, dual)) in function.parameters().zip(args.iter().zip(duals)) {
             if arg.scalar.is_float() {
@@ -169,18 +159,7 @@ impl<'m> Builder<'m> {
         }
         let floats = out.1.iter().any(|ty| ty.is_float());
         callee.result_duals = vec![floats.then_some(seed)];
-        let line = self.line;
-        self.depth += 1;
-        self.emit(Instruction::Enter);
-        callee.zero(self);
-        self.take_tiles(&callee)?;
-        let end = function.ops.len();
-        self.walk(&mut callee, 0, end, Pass::Replay)?;
-        self.walk_back(&mut callee, 0, end)?;
-        self.emit(Instruction::Leave);
-        self.depth -= 1;
-        self.line = line;
-        Ok(())
+        self.lay_out_adjoint(callee)
     }
 
     /// The arguments of a statement as sources; the adjoints say where gradients of values go.
