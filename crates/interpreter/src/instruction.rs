@@ -122,6 +122,20 @@ pub struct Location {
     pub element_type: TypeId,
 }
 
+impl Location {
+    /// The value of an element of an array that the lane has in its cells, from its first scalar on.
+    pub fn of_element(array: Cell, element: Cell, element_type: TypeId) -> Self {
+        Self {
+            buffer: BufferAt::Cell(array),
+            element,
+            column: 0,
+            offset: None,
+            space: Space::Value,
+            element_type,
+        }
+    }
+}
+
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Instruction {

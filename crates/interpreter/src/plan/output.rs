@@ -3,7 +3,7 @@
 use super::builder::{Builder, Planned};
 use super::frame::Frame;
 use super::program::OwnArray;
-use crate::instruction::{BufferAt, Instruction, Location, Space};
+use crate::instruction::{Instruction, Location};
 use crate::lanes::{Cell, LANES};
 use crate::layout::{ARRAY_SHAPE, Layout};
 use crate::text::{Conversion, Directive, Piece, directives};
@@ -142,14 +142,7 @@ impl<'m> Builder<'m> {
         value: Cell,
     ) {
         self.note_read(
-            Location {
-                buffer: BufferAt::Cell(array),
-                element: array,
-                column: 0,
-                offset: None,
-                space: Space::Value,
-                element_type: warpsmith_ir::types::TypeId::scalar(ty),
-            },
+            Location::of_element(array, array, warpsmith_ir::types::TypeId::scalar(ty)),
             false,
         );
         let end = end.unwrap_or(array.at(ARRAY_SHAPE));

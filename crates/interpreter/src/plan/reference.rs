@@ -50,14 +50,7 @@ impl<'m> Builder<'m> {
                 dst: element,
                 buffer,
             });
-            let from = Location {
-                buffer: BufferAt::Cell(buffer),
-                element,
-                column: 0,
-                offset: None,
-                space: Space::Value,
-                element_type: TypeId::I32,
-            };
+            let from = Location::of_element(buffer, element, TypeId::I32);
             self.note_read(from, false);
             let ty = Scalar::I32;
             let dst = found;

@@ -1,7 +1,7 @@
 //! Loops over the elements of tiles.
 
 use super::super::builder::{Builder, Planned};
-use crate::instruction::{Binary, BufferAt, Instruction, Location, Space, Update};
+use crate::instruction::{Binary, Instruction, Location, Space, Update};
 use crate::lanes::Cell;
 use crate::tile::Tile;
 use warpsmith_ir::Comparison;
@@ -57,14 +57,7 @@ impl Builder<'_> {
         // What the body of a loop calls may use up the temporaries.
         let element = self.cells_for(1);
         self.copy(ints, element, at);
-        Location {
-            buffer: BufferAt::Cell(tile.cells),
-            element,
-            column: 0,
-            offset: None,
-            space: Space::Value,
-            element_type: tile.element,
-        }
+        Location::of_element(tile.cells, element, tile.element)
     }
 
     /// Loads an element, or its gradients, into new cells.

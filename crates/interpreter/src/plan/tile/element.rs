@@ -4,7 +4,7 @@ use super::super::builder::{Builder, LaidOut, Planned};
 use super::super::frame::Frame;
 use super::super::reference::Component;
 use super::super::statement::{Arg, Statement};
-use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
+use crate::instruction::{Binary, Instruction, Location, Space};
 use crate::lanes::Cell;
 use crate::tile::Tile;
 use warpsmith_ir::VarId;
@@ -50,14 +50,7 @@ impl<'m> Builder<'m> {
         }
         let element = self.cells_for(1);
         self.copy(ints, element, at);
-        let mut at = Location {
-            buffer: BufferAt::Cell(tile.cells),
-            element,
-            column: 0,
-            offset: None,
-            space: Space::Value,
-            element_type: tile.element,
-        };
+        let mut at = Location::of_element(tile.cells, element, tile.element);
         let mut scalars = tile.scalars.clone();
         let inner = &indices[rank.min(indices.len())..];
         let ty = self.module.types.tile_of(frame.value_type(self, var));

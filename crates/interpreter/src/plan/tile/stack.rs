@@ -4,7 +4,7 @@ use super::super::builder::{Builder, LaidOut, Planned};
 use super::super::frame::Frame;
 use super::super::program::OwnArray;
 use super::super::statement::{Arg, Statement};
-use crate::instruction::{Binary, BufferAt, Instruction, Location, Space};
+use crate::instruction::{Binary, Instruction, Location};
 use crate::lanes::Cell;
 use crate::layout::{ARRAY_LEAVES, Layout};
 use warpsmith_ir::types::{Scalar, Type, TypeId};
@@ -85,14 +85,7 @@ impl<'m> Builder<'m> {
         let at = self.binary(Binary::Add, INTS, stack.array.at(1), number);
         let element = self.cells_for(1);
         self.copy(INTS, element, at);
-        Location {
-            buffer: BufferAt::Cell(stack.array),
-            element,
-            column: 0,
-            offset: None,
-            space: Space::Value,
-            element_type: stack.element,
-        }
+        Location::of_element(stack.array, element, stack.element)
     }
 
     fn stack_push(
