@@ -12,8 +12,6 @@ use warpsmith_workload::{
     WorkloadError, result_in_memory, result_on_stream,
 };
 
-use vulkan::VulkanCopy;
-
 pub(crate) struct Copy;
 
 const ID: &str = "machine/copy";
@@ -69,7 +67,7 @@ impl Workload for Copy {
                 target: gpu.alloc(words)?,
                 stream: gpu.stream().clone(),
             }),
-            Device::Vulkan(device) => Box::new(VulkanCopy::new(device, &source)?),
+            Device::Vulkan(device) => Box::new(vulkan::copy(device, &source)?),
         })
     }
 }

@@ -19,7 +19,7 @@ use warpsmith_workload::{
     Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
-use vulkan::{VulkanMarks, VulkanUpload};
+use vulkan::{VulkanUpload, marks};
 
 pub(crate) struct Launch;
 
@@ -103,10 +103,8 @@ impl Workload for Launch {
             (Device::Cuda(gpu), what) => {
                 Box::new(CudaUpload::new(gpu, words, what == "pinned", seed)?)
             }
-            (Device::Vulkan(device), "one") => Box::new(VulkanMarks::new(device, 1, seed)?),
-            (Device::Vulkan(device), "series" | "graph") => {
-                Box::new(VulkanMarks::new(device, SERIES, seed)?)
-            }
+            (Device::Vulkan(device), "one") => Box::new(marks(device, 1, seed)?),
+            (Device::Vulkan(device), "series" | "graph") => Box::new(marks(device, SERIES, seed)?),
             (Device::Vulkan(device), "pageable") => {
                 Box::new(VulkanUpload::new(device, words, seed)?)
             }

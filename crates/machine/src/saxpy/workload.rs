@@ -12,7 +12,7 @@ use warpsmith_workload::{
 
 use super::cpu::saxpy;
 use super::cuda::CudaSaxpy;
-use super::vulkan::VulkanSaxpy;
+use super::vulkan;
 
 pub(crate) struct Saxpy;
 
@@ -86,7 +86,7 @@ impl Workload for Saxpy {
                 y,
             }),
             Device::Cuda(gpu) => Box::new(CudaSaxpy::new(gpu, &x, &y)?),
-            Device::Vulkan(device) => Box::new(VulkanSaxpy::new(device, &x, &y)?),
+            Device::Vulkan(device) => Box::new(vulkan::saxpy(device, &x, &y)?),
         })
     }
 }
