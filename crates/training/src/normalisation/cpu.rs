@@ -1,6 +1,6 @@
 //! Layer norm: every row to mean 0 and variance 1, then scaled and shifted by column.
 
-use crate::error::{ArgumentError, Result};
+use crate::error::{ArgumentError, Result, check_rows};
 use crate::gelu::Gelu;
 use crate::strands;
 use warpsmith_lanes::{Task, with_widest};
@@ -23,14 +23,7 @@ impl LayerNorm {
     pub fn rows_into(&self, x: &[f32], out: &mut [f32]) -> Result<()> {
         let width = self.scale.len();
         ArgumentError::expect_size("the shift", self.shift.len(), width)?;
-        ArgumentError::expect_size("the result", out.len(), x.len())?;
-        if width == 0 || !x.len().is_multiple_of(width) {
-            return Err(ArgumentError::parameter(
-                "width",
-                width,
-                format!("{} values do not make whole rows", x.len()),
-            ));
-        }
+        check_rows(x, width, out)?;
         with_widest(Rows { norm: self, x, out });
         Ok(())
     }

@@ -1,19 +1,12 @@
 //! Softmax over rows: exponentials of what lies below the row's largest, as shares of their sum.
 
-use crate::error::{ArgumentError, Result};
+use crate::error::{Result, check_rows};
 use crate::strands;
 use warpsmith_lanes::{Task, exp, with_widest};
 
 /// The softmax of every row of `width` numbers of `x`, into `out`.
 pub fn softmax_rows(x: &[f32], width: usize, out: &mut [f32]) -> Result<()> {
-    ArgumentError::expect_size("the result", out.len(), x.len())?;
-    if width == 0 || !x.len().is_multiple_of(width) {
-        return Err(ArgumentError::parameter(
-            "width",
-            width,
-            format!("{} values do not make whole rows", x.len()),
-        ));
-    }
+    check_rows(x, width, out)?;
     with_widest(Rows { x, width, out });
     Ok(())
 }
