@@ -400,43 +400,54 @@ pub(super) fn ring(
 ) -> Reading<Vec<RingSample>> {
     // SAFETY: an integer and a union of numbers, for which zero is a value.
     let empty: nvmlSample_t = unsafe { mem::zeroed() };
-    if buffer.is_empty() {
-        // The rings seen so far hold 71 to 119 samples.
-        buffer.resize(128, empty);
-    }
-    loop {
-        let mut tag: nvmlValueType_t = 0;
-        let mut count = c_uint::try_from(buffer.len()).map_err(|_| Refusal::InsufficientSize)?;
-        let result = invoke!(
+    let mut tag: nvmlValueType_t = 0;
+    // The rings seen so far hold 71 to 119 samples.
+    let samples = listed(buffer, 128, empty, |samples, count| {
+        tag = 0;
+        invoke!(
             library,
             nvmlDeviceGetSamples,
             device,
             kind,
             after.0,
             &mut tag,
-            &mut count,
-            buffer.as_mut_ptr()
-        );
-        match result {
+            count,
+            samples.as_mut_ptr()
+        )
+    })?;
+    Ok(samples
+        .iter()
+        // Some drivers hand out the samples at or before the time stamp again.
+        .filter(|sample| sample.timeStamp > after.0)
+        .filter_map(|sample| {
+            Some(RingSample {
+                at: Micros(sample.timeStamp),
+                value: number_of(tag, sample.sampleValue).ok()?,
+            })
+        })
+        .collect())
+}
+
+/// What a call lists into a buffer, which is kept between calls: the list may grow between two of them, so the
+/// buffer grows with what NVML asks for, a few times over.
+fn listed<T: Copy>(
+    buffer: &mut Vec<T>,
+    at_first: usize,
+    empty: T,
+    mut call: impl FnMut(&mut [T], &mut c_uint) -> Reading<()>,
+) -> Reading<&[T]> {
+    if buffer.is_empty() {
+        buffer.resize(at_first, empty);
+    }
+    loop {
+        let mut count = c_uint::try_from(buffer.len()).map_err(|_| Refusal::InsufficientSize)?;
+        match call(&mut buffer[..], &mut count) {
             Err(Refusal::InsufficientSize) if buffer.len() < 1 << 16 => {
                 let wanted = (count as usize).max(buffer.len() * 2).min(1 << 16);
                 buffer.resize(wanted, empty);
             }
             Err(refusal) => return Err(refusal),
-            Ok(()) => {
-                return Ok(buffer
-                    .iter()
-                    .take(count as usize)
-                    // Some drivers hand out the samples at or before the time stamp again.
-                    .filter(|sample| sample.timeStamp > after.0)
-                    .filter_map(|sample| {
-                        Some(RingSample {
-                            at: Micros(sample.timeStamp),
-                            value: number_of(tag, sample.sampleValue).ok()?,
-                        })
-                    })
-                    .collect());
-            }
+            Ok(()) => return Ok(&buffer[..buffer.len().min(count as usize)]),
         }
     }
 }
@@ -457,8 +468,7 @@ pub(super) struct Listed {
     pub(super) gpu_instance: Option<u32>,
 }
 
-/// The processes on a GPU; the list may grow between two calls, so the buffer
-/// grows with what NVML asks for, a few times over.
+/// The processes on a GPU.
 pub(super) fn processes(
     library: &NvmlLib,
     device: nvmlDevice_t,
@@ -467,48 +477,31 @@ pub(super) fn processes(
 ) -> Reading<Vec<Listed>> {
     // SAFETY: four integers, for which zero is a value.
     let empty: nvmlProcessInfo_t = unsafe { mem::zeroed() };
-    if buffer.is_empty() {
-        buffer.resize(32, empty);
-    }
-    loop {
-        let mut count = c_uint::try_from(buffer.len()).map_err(|_| Refusal::InsufficientSize)?;
-        let list = buffer.as_mut_ptr();
-        let result = match kind {
-            ProcessKind::Compute => invoke!(
-                library,
-                nvmlDeviceGetComputeRunningProcesses_v3,
-                device,
-                &mut count,
-                list
-            ),
-            ProcessKind::Graphics => invoke!(
-                library,
-                nvmlDeviceGetGraphicsRunningProcesses_v3,
-                device,
-                &mut count,
-                list
-            ),
-        };
-        match result {
-            Err(Refusal::InsufficientSize) if buffer.len() < 1 << 16 => {
-                let wanted = (count as usize).max(buffer.len() * 2).min(1 << 16);
-                buffer.resize(wanted, empty);
-            }
-            Err(refusal) => return Err(refusal),
-            Ok(()) => {
-                return Ok(buffer
-                    .iter()
-                    .take(count as usize)
-                    .map(|process| Listed {
-                        pid: process.pid,
-                        // "Not available" is all ones, which is no number of bytes.
-                        memory_bytes: i64::try_from(process.usedGpuMemory).ok(),
-                        gpu_instance: Some(process.gpuInstanceId).filter(|id| *id != u32::MAX),
-                    })
-                    .collect());
-            }
-        }
-    }
+    let processes = listed(buffer, 32, empty, |list, count| match kind {
+        ProcessKind::Compute => invoke!(
+            library,
+            nvmlDeviceGetComputeRunningProcesses_v3,
+            device,
+            count,
+            list.as_mut_ptr()
+        ),
+        ProcessKind::Graphics => invoke!(
+            library,
+            nvmlDeviceGetGraphicsRunningProcesses_v3,
+            device,
+            count,
+            list.as_mut_ptr()
+        ),
+    })?;
+    Ok(processes
+        .iter()
+        .map(|process| Listed {
+            pid: process.pid,
+            // "Not available" is all ones, which is no number of bytes.
+            memory_bytes: i64::try_from(process.usedGpuMemory).ok(),
+            gpu_instance: Some(process.gpuInstanceId).filter(|id| *id != u32::MAX),
+        })
+        .collect())
 }
 
 /// Share of time in which kernels of each process ran, as `(pid, when, percent)`. The driver leaves
@@ -522,33 +515,20 @@ pub(super) fn process_utilization(
 ) -> Reading<Vec<(u32, Micros, i64)>> {
     // SAFETY: six integers, for which zero is a value.
     let empty: nvmlProcessUtilizationSample_t = unsafe { mem::zeroed() };
-    if buffer.is_empty() {
-        buffer.resize(128, empty);
-    }
-    loop {
-        buffer.fill(empty);
-        let mut count = c_uint::try_from(buffer.len()).map_err(|_| Refusal::InsufficientSize)?;
-        let result = invoke!(
+    let samples = listed(buffer, 128, empty, |samples, count| {
+        samples.fill(empty);
+        invoke!(
             library,
             nvmlDeviceGetProcessUtilization,
             device,
-            buffer.as_mut_ptr(),
-            &mut count,
+            samples.as_mut_ptr(),
+            count,
             after.0
-        );
-        match result {
-            Err(Refusal::InsufficientSize) if buffer.len() < 1 << 16 => {
-                let wanted = (count as usize).max(buffer.len() * 2).min(1 << 16);
-                buffer.resize(wanted, empty);
-            }
-            Err(refusal) => return Err(refusal),
-            Ok(()) => {
-                let samples = buffer.iter().take(count as usize);
-                return Ok(samples
-                    .filter(|sample| sample.timeStamp > after.0 && sample.smUtil <= 100)
-                    .map(|sample| (sample.pid, Micros(sample.timeStamp), sample.smUtil.into()))
-                    .collect());
-            }
-        }
-    }
+        )
+    })?;
+    Ok(samples
+        .iter()
+        .filter(|sample| sample.timeStamp > after.0 && sample.smUtil <= 100)
+        .map(|sample| (sample.pid, Micros(sample.timeStamp), sample.smUtil.into()))
+        .collect())
 }
