@@ -2,18 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Fake, proc_folder};
+use crate::support::{Fake, proc_folder, sampled};
 use warpsmith_telemetry::{
-    Event, Happening, Inventory, Machine, OpenError, Presence, Sampler, Settings, State,
+    Event, Happening, Machine, OpenError, Presence, Sampler, Settings, State,
 };
-
-fn sampled(scenario: &str, seconds: u64) -> (Inventory, Vec<Event>) {
-    let fake = Fake::new(scenario);
-    let proc_root = proc_folder(&[(4711, "train.py")]);
-    let settings = fake.settings(proc_root.path());
-    fake.sample(&settings, Duration::from_secs(seconds))
-        .expect("the machine opens")
-}
 
 fn states(events: &[Event], gpu: u16) -> Vec<State> {
     let of_gpu = events.iter().filter(|event| event.gpu == gpu);

@@ -24,24 +24,11 @@ pub(crate) fn served(
     let fake = Fake::new(scenario);
     let proc_root = proc_folder(&[(4711, "train \"x\"\\")]);
     let settings = fake.settings(proc_root.path());
-    let (inventory, events) = fake
-        .sample(&settings, Duration::from_secs(2))
-        .expect("it opens");
-    let (sender, receiver) = channel();
-    for mut event in events {
-        event.at = Clock::System.now();
-        sender.send(event).expect("the receiver lives");
-    }
-    (started(inventory, receiver, processes, config), sender)
+    let (board, sender) = fake.sample_now(&settings, Duration::from_secs(2));
+    (started(board, processes, config), sender)
 }
 
-fn started(
-    inventory: Inventory,
-    receiver: std::sync::mpsc::Receiver<Event>,
-    processes: ProcessSeries,
-    config: WebConfig,
-) -> Exporter {
-    let board = Arc::new(LiveBoard::new(inventory, receiver));
+fn started(board: Arc<LiveBoard>, processes: ProcessSeries, config: WebConfig) -> Exporter {
     let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
     let serving = Serving {
         processes,
@@ -351,12 +338,8 @@ fn health_and_readiness_follow_the_gpus() {
         nvml_absent: Some("no driver".into()),
         ..Inventory::default()
     };
-    let bare = started(
-        no_driver,
-        receiver,
-        ProcessSeries::Off,
-        WebConfig::default(),
-    );
+    let board = Arc::new(LiveBoard::new(no_driver, receiver));
+    let bare = started(board, ProcessSeries::Off, WebConfig::default());
     assert!(ask(&bare, "/healthz").is_ok());
     assert_eq!(ask(&bare, "/readyz"), Err("no driver".into()));
     assert_eq!(get(&bare, "/metrics").0, 200);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::exporter::{get, served, tls_folder};
 use crate::support::{Fake, proc_folder};
+use warpsmith_telemetry::LiveBoard;
 use warpsmith_telemetry::exporter::{Exporter, OtlpSettings, ProcessSeries, Serving, WebConfig};
-use warpsmith_telemetry::{Clock, LiveBoard};
 
 /// A request: its head in lower case, and its body.
 type Request = (String, Vec<u8>);
@@ -118,20 +118,13 @@ fn settings(address: &str, said: &Said) -> OtlpSettings {
 fn pushing(otlp: OtlpSettings) -> Exporter {
     let fake = Fake::new("{}");
     let proc_root = proc_folder(&[]);
-    let (inventory, events) = fake
-        .sample(&fake.settings(proc_root.path()), Duration::from_secs(1))
-        .expect("it opens");
-    let (send, receive) = channel();
-    for mut event in events {
-        event.at = Clock::System.now();
-        send.send(event).expect("the receiver lives");
-    }
+    let settings = fake.settings(proc_root.path());
+    let (board, _feed) = fake.sample_now(&settings, Duration::from_secs(1));
     let serving = Serving {
         otlp: Some(otlp),
         ..Serving::default()
     };
     let any = "127.0.0.1:0".parse().expect("an address");
-    let board = Arc::new(LiveBoard::new(inventory, receive));
     Exporter::start(any, board, serving).expect("it starts")
 }
 

@@ -3,8 +3,6 @@
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +12,6 @@ use warpsmith_telemetry::exporter::{
     Exporter, Names, PEERS, PodWatch, ProcessSeries, Serving, dcgm_metrics,
 };
 use warpsmith_telemetry::fleet::{Reading, hosts, read_fleet};
-use warpsmith_telemetry::{Clock, LiveBoard};
 
 /// A protobuf field with a text or a message in it.
 fn field(number: u8, inside: &[u8]) -> Vec<u8> {
@@ -119,15 +116,7 @@ fn serve(serving: Serving) -> Exporter {
     let cgroup = format!("0::/kubepods.slice/kubepods-pod{uid}.slice/cri-containerd-{id}.scope\n");
     std::fs::write(proc_root.path().join("4711/cgroup"), cgroup).expect("written");
     let settings = fake.settings(proc_root.path());
-    let (inventory, events) = fake
-        .sample(&settings, Duration::from_secs(2))
-        .expect("it opens");
-    let (sender, receiver) = channel();
-    for mut event in events {
-        event.at = Clock::System.now();
-        sender.send(event).expect("the receiver lives");
-    }
-    let board = Arc::new(LiveBoard::new(inventory, receiver));
+    let (board, _feed) = fake.sample_now(&settings, Duration::from_secs(2));
     let any = "127.0.0.1:0".parse().expect("an address");
     Exporter::start(any, board, serving).expect("a free port")
 }
@@ -262,21 +251,14 @@ fn mig_instances_have_the_labels_of_dcgm_exporter() {
             {"name": "NVIDIA H200 MIG 3g.71gb", "memory_total_mb": 71000, "memory_used_mb": 5}]}]}"#,
     );
     let proc_root = proc_folder(&[]);
-    let (inventory, events) = fake
-        .sample(&fake.settings(proc_root.path()), Duration::from_secs(6))
-        .expect("it opens");
-    let (send, receive) = channel();
-    for mut event in events {
-        event.at = Clock::System.now();
-        send.send(event).expect("the receiver lives");
-    }
+    let settings = fake.settings(proc_root.path());
+    let (board, _feed) = fake.sample_now(&settings, Duration::from_secs(6));
     let serving = Serving {
         names: Names::Dcgm,
         pods: Some(PodWatch::start(&path).expect("a thread")),
         ..Serving::default()
     };
     let any = "127.0.0.1:0".parse().expect("an address");
-    let board = Arc::new(LiveBoard::new(inventory, receive));
     let exporter = Exporter::start(any, board, serving).expect("a free port");
     let page = get(&exporter, "/metrics").1;
     let lines: Vec<&str> = page

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::{Fake, proc_folder};
+use crate::support::sampled;
 use crossterm::event::KeyCode;
 use proptest::prelude::*;
 use warpsmith_telemetry::recording::{Recording, RecordingError, RecordingWriter};
@@ -17,14 +17,6 @@ const LOAD: &str = r#"{"gpus": [{
     "temperature_c": {"points": [[0, 34], [60, 70]]}, "sm_clock_mhz": {"points": [[0, 1500]], "noise": 40},
     "memory_used_mb": {"points": [[0, 100], [30, 60000]]}, "throttle": {"power_cap": 0.9},
     "processes": [{"pid": 4711, "memory_mb": 60000}, {"pid": 5000, "count": 4, "memory_mb": 10}]}]}"#;
-
-fn sampled(scenario: &str, seconds: u64) -> (Inventory, Vec<Event>) {
-    let fake = Fake::new(scenario);
-    let proc_root = proc_folder(&[(4711, "train.py")]);
-    let settings = fake.settings(proc_root.path());
-    fake.sample(&settings, Duration::from_secs(seconds))
-        .expect("the machine opens")
-}
 
 fn written(path: &Path, inventory: &Inventory, events: &[Event]) -> u64 {
     let mut writer = RecordingWriter::create(path, inventory).unwrap();

@@ -8,12 +8,13 @@ pub(crate) mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use libloading::Library;
 use tempfile::TempDir;
 use warpsmith_telemetry::{
-    Clock, Event, Inventory, Machine, Micros, OpenError, Settings, SteppedSampler,
+    Clock, Event, Inventory, LiveBoard, Machine, Micros, OpenError, Settings, SteppedSampler,
 };
 
 /// Any moment would do; a round one reads well in failures.
@@ -133,24 +134,58 @@ impl Fake {
         span: Duration,
     ) -> Result<(Inventory, Vec<Event>), OpenError> {
         self.set_clock(START);
-        let hands = Arc::new(AtomicU64::new(START));
-        let machine = Machine::open(settings)?;
-        let inventory = machine.inventory().clone();
-        let mut sampler =
-            SteppedSampler::new(machine, settings, Clock::Virtual(Arc::clone(&hands)));
-        let end = Micros(START).plus(span);
-        let mut events = Vec::new();
-        let mut say = |event| events.push(event);
-        let mut now = Micros(START);
-        while now < end {
-            let next = sampler.step(&mut say);
-            now = next.max(Micros(now.0 + 1)).min(end);
-            hands.store(now.0, Ordering::SeqCst);
-            self.set_clock(now.0);
-        }
-        sampler.finish(&mut say);
-        Ok((inventory, events))
+        stepped(settings, span, |now| self.set_clock(now.0))
     }
+
+    /// As [`Fake::sample`], with every event moved to the present and waiting for a board, and a sender for more.
+    pub(crate) fn sample_now(
+        &self,
+        settings: &Settings,
+        span: Duration,
+    ) -> (Arc<LiveBoard>, Sender<Event>) {
+        let (inventory, events) = self.sample(settings, span).expect("it opens");
+        let (sender, receiver) = channel();
+        for mut event in events {
+            event.at = Clock::System.now();
+            sender.send(event).expect("the receiver lives");
+        }
+        (Arc::new(LiveBoard::new(inventory, receiver)), sender)
+    }
+}
+
+/// Samples for `span` of virtual time, which begins at [`START`]; `turn` is told the time before each step, and at
+/// the end.
+fn stepped(
+    settings: &Settings,
+    span: Duration,
+    mut turn: impl FnMut(Micros),
+) -> Result<(Inventory, Vec<Event>), OpenError> {
+    let hands = Arc::new(AtomicU64::new(START));
+    let machine = Machine::open(settings)?;
+    let inventory = machine.inventory().clone();
+    let mut sampler = SteppedSampler::new(machine, settings, Clock::Virtual(Arc::clone(&hands)));
+    let end = Micros(START).plus(span);
+    let mut events = Vec::new();
+    let mut say = |event| events.push(event);
+    let mut now = Micros(START);
+    turn(now);
+    while now < end {
+        let next = sampler.step(&mut say);
+        now = next.max(Micros(now.0 + 1)).min(end);
+        hands.store(now.0, Ordering::SeqCst);
+        turn(now);
+    }
+    sampler.finish(&mut say);
+    Ok((inventory, events))
+}
+
+/// What a fake library with a scenario, one program on it, shows in so many seconds.
+pub(crate) fn sampled(scenario: &str, seconds: u64) -> (Inventory, Vec<Event>) {
+    let fake = Fake::new(scenario);
+    let proc_root = proc_folder(&[(4711, "train.py")]);
+    let settings = fake.settings(proc_root.path());
+    fake.sample(&settings, Duration::from_secs(seconds))
+        .expect("the machine opens")
 }
 
 /// A `/proc` with a quiet host and the processes `(pid, name)`.

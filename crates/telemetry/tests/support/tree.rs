@@ -3,15 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use warpsmith_telemetry::{Clock, Event, Inventory, Machine, Micros, Settings, SteppedSampler};
+use warpsmith_telemetry::{Event, Inventory, Micros, Settings};
 
-/// Any moment would do; a round one reads well in failures.
-const START: u64 = 1_700_000_000_000_000;
+use super::{START, stepped};
 
 /// A tree on a disk.
 pub(crate) struct Tree {
@@ -82,24 +79,8 @@ impl Tree {
         span: Duration,
         mut turn: impl FnMut(&Self, Duration),
     ) -> (Inventory, Vec<Event>) {
-        let hands = Arc::new(AtomicU64::new(START));
-        let machine = Machine::open(settings).expect("the machine opens");
-        let inventory = machine.inventory().clone();
-        let mut sampler =
-            SteppedSampler::new(machine, settings, Clock::Virtual(Arc::clone(&hands)));
-        let end = Micros(START).plus(span);
-        let mut events = Vec::new();
-        let mut say = |event| events.push(event);
-        let mut now = Micros(START);
-        while now < end {
-            turn(self, now.since(Micros(START)));
-            let next = sampler.step(&mut say);
-            now = next.max(Micros(now.0 + 1)).min(end);
-            hands.store(now.0, Ordering::SeqCst);
-        }
-        turn(self, span);
-        sampler.finish(&mut say);
-        (inventory, events)
+        let turn = |now: Micros| turn(self, now.since(Micros(START)));
+        stepped(settings, span, turn).expect("the machine opens")
     }
 }
 
