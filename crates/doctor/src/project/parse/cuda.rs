@@ -227,7 +227,7 @@ impl CudaFile {
                 {
                     self.values.push(word_hash(token.text));
                 }
-                if WATCHED.contains(&token.text)
+                if (WITHOUT_MASK.contains(&token.text) || WATCHED.contains(&token.text))
                     && self.mentions.len() < 10_000
                     && (!token.text.starts_with("__") || is_call(tokens, n))
                 {
@@ -344,8 +344,8 @@ pub(crate) fn word_hash(word: &str) -> u32 {
     })
 }
 
-/// Names that rules ask about.
-const WATCHED: [&str; 27] = [
+/// Intrinsics of a warp that take no mask of the participating lanes.
+pub(crate) const WITHOUT_MASK: [&str; 7] = [
     "__shfl",
     "__shfl_up",
     "__shfl_down",
@@ -353,6 +353,10 @@ const WATCHED: [&str; 27] = [
     "__ballot",
     "__any",
     "__all",
+];
+
+/// Other names that rules ask about.
+const WATCHED: [&str; 20] = [
     "cudaSetupArgument",
     "cudaConfigureCall",
     "cudaDeviceSynchronize",

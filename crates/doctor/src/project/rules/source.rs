@@ -9,7 +9,7 @@ use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::names::Names;
-use crate::project::parse::cuda::{CudaFile, DroppedStatus, Mention};
+use crate::project::parse::cuda::{CudaFile, DroppedStatus, Mention, WITHOUT_MASK};
 use crate::project::parse::cuda_api::{api, is_cleanup, is_query};
 use crate::project::parse::cuda_function::Function;
 
@@ -312,19 +312,11 @@ fn own_allocation(facts: &ProjectFacts) -> Judgement {
 
 fn legacy_warp(facts: &ProjectFacts) -> Judgement {
     let names = facts.names();
-    let intrinsics: Vec<&str> = [
-        "__shfl",
-        "__shfl_up",
-        "__shfl_down",
-        "__shfl_xor",
-        "__ballot",
-        "__any",
-        "__all",
-    ]
-    .into_iter()
-    // A project that defines the name, as a macro or an overload, has its own meaning for it.
-    .filter(|name| !names.defines(name))
-    .collect();
+    let intrinsics: Vec<&str> = WITHOUT_MASK
+        .into_iter()
+        // A project that defines the name, as a macro or an overload, has its own meaning for it.
+        .filter(|name| !names.defines(name))
+        .collect();
     let found = mentions(
         facts,
         "SRC007",
