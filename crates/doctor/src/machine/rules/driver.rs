@@ -222,17 +222,17 @@ fn unpatched(facts: &MachineFacts) -> Judgement {
     let row = database().patched(&driver.value);
     let branch = lifecycle().branch(driver.value.major());
     let advice = driver_advice(facts);
+    let outdated = |why: String| {
+        finding("DRV007", format!("driver {} {why}", driver.value))
+            .because(driver.source.clone(), driver.value.to_string())
+    };
     if let Some(branch) = branch.filter(|branch| branch.in_support == Some(false)) {
         let ended = branch.end.as_deref().unwrap_or("an unknown date");
         // The message says what can be done, so that nobody looks for a driver that there is not.
-        return one(finding(
-            "DRV007",
-            format!(
-                "driver {} is of branch R{}, which has had no fixes since {ended}",
-                driver.value, branch.branch
-            ),
-        )
-        .because(driver.source.clone(), driver.value.to_string())
+        return one(outdated(format!(
+            "is of branch R{}, which has had no fixes since {ended}",
+            branch.branch
+        ))
         .because(
             branch.source.clone(),
             format!("R{} ended: {ended}", branch.branch),
@@ -243,14 +243,10 @@ fn unpatched(facts: &MachineFacts) -> Judgement {
         return unknown("the driver's branch has no row in the security bulletins");
     };
     if driver.value < row.min_patched {
-        return one(finding(
-            "DRV007",
-            format!(
-                "driver {} has known vulnerabilities; {} is the first fixed one of its branch",
-                driver.value, row.min_patched
-            ),
-        )
-        .because(driver.source.clone(), driver.value.to_string())
+        return one(outdated(format!(
+            "has known vulnerabilities; {} is the first fixed one of its branch",
+            row.min_patched
+        ))
         .because(
             format!("NVIDIA bulletin {}", row.bulletin),
             format!("{} fixed on {}", row.min_patched, row.date),
