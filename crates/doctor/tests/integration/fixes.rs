@@ -2,24 +2,15 @@
 
 use std::fs;
 
+use crate::project::small;
 use warpsmith_doctor::{
     AuditOptions, Baseline, FixOptions, PatchError, apply_patches, audit_project, audit_sarif,
     audit_text, plan_fixes, unified_diff,
 };
 
-fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let place = directory.path().join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, text).unwrap();
-    }
-    directory
-}
-
 /// The suggested patch of a project; a second plan on the result must be empty.
 fn fixed(files: &[(&str, &str)]) -> String {
-    let directory = project(files);
+    let directory = small(files);
     let all = FixOptions {
         suggested: true,
         ..FixOptions::default()
@@ -245,7 +236,7 @@ fn a_guard_takes_a_tensor_of_torch_and_no_other() {
 #[test]
 fn sarif_carries_the_fix_of_a_finding_with_the_header_it_needs() {
     let text = "#include <vector>\n#include <torch/extension.h>\n__global__ void k(float* x) {}\nint a;\nint b;\nint c;\nvoid f(float* x) {\n  k<<<1, 1, 0, s>>>(x);\n}\n";
-    let directory = project(&[("a.cu", text)]);
+    let directory = small(&[("a.cu", text)]);
     let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
     let plan = plan_fixes(
         directory.path(),
@@ -287,7 +278,7 @@ fn reported(files: &[(&str, &str)]) -> Vec<String> {
         every_place: true,
         ..AuditOptions::default()
     };
-    let report = audit_project(project(files).path(), &every).unwrap();
+    let report = audit_project(small(files).path(), &every).unwrap();
     let loud = report
         .findings
         .into_iter()
@@ -352,7 +343,7 @@ fn what_the_rest_of_the_project_says_counts() {
 
 #[test]
 fn safe_fixes_leave_sources_and_images_alone() {
-    let directory = project(&[
+    let directory = small(&[
         (
             "Dockerfile",
             "FROM ubuntu:20.04\nENV TORCH_CUDA_ARCH_LIST=\"80;90\"\n",
@@ -367,7 +358,7 @@ fn safe_fixes_leave_sources_and_images_alone() {
 
 #[test]
 fn a_file_that_changed_meanwhile_is_not_written() {
-    let directory = project(&[(
+    let directory = small(&[(
         "Dockerfile",
         "FROM ubuntu:24.04\nENV TORCH_CUDA_ARCH_LIST=\"80;90\"\n",
     )]);
@@ -384,7 +375,7 @@ fn a_file_that_changed_meanwhile_is_not_written() {
 
 #[test]
 fn a_baseline_changes_what_is_new_and_not_the_score() {
-    let directory = project(&[
+    let directory = small(&[
         (
             "a.cu",
             "void f(float* p) { cudaMemset(p, 0, 4); k<<<1, 1>>>(p); }\n",
@@ -407,7 +398,7 @@ fn a_baseline_changes_what_is_new_and_not_the_score() {
 
 #[test]
 fn an_allow_comment_that_accepts_nothing_is_named() {
-    let directory = project(&[(
+    let directory = small(&[(
         "Dockerfile",
         "# warpsmith: allow DKR001\n# warpsmith: allow DKR999 why\n# warpsmith: allow CODE reason\nFROM ubuntu:24.04\n",
     )]);
@@ -423,7 +414,7 @@ fn an_allow_comment_that_accepts_nothing_is_named() {
 
 #[test]
 fn control_characters_of_names_do_not_reach_the_terminal() {
-    let directory = project(&[(
+    let directory = small(&[(
         "a\u{1b}[31m.cu",
         "void f(float* p) { cudaMemset(p, 0, 4); }\n",
     )]);

@@ -72,3 +72,14 @@ impl Project {
         directory
     }
 }
+
+/// A project of these files.
+pub(crate) fn small(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let place = directory.path().join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+    directory
+}

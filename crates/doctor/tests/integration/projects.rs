@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::project::Project;
+use crate::project::{Project, small};
 use warpsmith_core::{Finding, Report, Severity};
 use warpsmith_doctor::{
     AuditBody, AuditOptions, Baseline, FixOptions, Include, Outcome, apply_patches, audit_html,
@@ -180,16 +180,6 @@ fn check_sarif(log: &serde_json::Value) {
             }
         }
     }
-}
-
-fn small(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let place = directory.path().join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, text).unwrap();
-    }
-    directory
 }
 
 #[test]
