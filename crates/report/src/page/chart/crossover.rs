@@ -8,9 +8,8 @@ use warpsmith_formats::html::escape;
 use crate::document::{Crossover, CrossoverLine};
 use crate::page::inline::{inline, plain};
 
-use super::axis::{Unit, rounded_out};
 use super::figure::captioned;
-use super::plane::{Plane, Scale, polyline, positive_range};
+use super::plane::{Plane, polyline};
 use super::text_width::{bold_width, shortened};
 
 const FONT: f64 = 13.0;
@@ -18,26 +17,10 @@ const FONT: f64 = 13.0;
 /// One small chart.
 pub(super) fn crossover(chart: &Crossover) -> String {
     let caption = format!("<b>{}</b> {}", plain(&chart.name), inline(&chart.caption));
-    let all = || chart.lines.iter().flat_map(|line| line.points.iter());
-    let range = (
-        positive_range(all().map(|(size, _)| *size)),
-        positive_range(all().map(|(_, seconds)| *seconds)),
-    );
-    let (Some((x0, x1)), Some((y0, y1))) = range else {
+    let all = chart.lines.iter().flat_map(|line| line.points.iter());
+    let Some((plane, (x0, x1))) = Plane::of_times((290.0, 190.0), FONT, all, 1.0) else {
         return captioned("", &caption);
     };
-    let (x0, x1) = if x1 > x0 {
-        (x0, x1)
-    } else {
-        (x0 / 2.0, x1 * 2.0)
-    };
-    let (y0, y1) = rounded_out(y0, y1);
-    let plane = Plane::new(
-        (290.0, 190.0),
-        FONT,
-        Scale::log(x0, x1, Unit::Plain),
-        Scale::log(y0, y1, Unit::Seconds),
-    );
     let mut out = plane.axes(&chart.unit, false);
     if let Some((from, to)) = chart.band
         && from > 0.0

@@ -6,34 +6,17 @@ use warpsmith_formats::html::escape;
 
 use crate::document::LawPlot;
 
-use super::axis::{Unit, rounded_out};
-use super::plane::{Plane, Scale, polyline, positive_range};
+use super::plane::{Plane, polyline};
 use super::text_width::shortened;
 
 const FONT: f64 = 13.0;
 
 /// The picture; empty where there is nothing to draw.
 pub(super) fn law(plot: &LawPlot) -> String {
-    let all = || plot.points.iter().chain(&plot.curve);
-    let range = (
-        positive_range(all().map(|(size, _)| *size)),
-        positive_range(all().map(|(_, seconds)| *seconds)),
-    );
-    let (Some((x0, x1)), Some((y0, y1))) = range else {
+    let all = plot.points.iter().chain(&plot.curve);
+    let Some((plane, _)) = Plane::of_times((440.0, 165.0), FONT, all, 1.15) else {
         return String::new();
     };
-    let (x0, x1) = if x1 > x0 {
-        (x0, x1)
-    } else {
-        (x0 / 2.0, x1 * 2.0)
-    };
-    let (y0, y1) = rounded_out(y0, y1);
-    let plane = Plane::new(
-        (440.0, 165.0),
-        FONT,
-        Scale::log(x0 / 1.15, x1 * 1.15, Unit::Plain),
-        Scale::log(y0, y1, Unit::Seconds),
-    );
     let mut out = plane.axes(&plot.unit, false);
     let place = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let usable = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);

@@ -88,6 +88,27 @@ impl Plane {
         }
     }
 
+    /// A plane of seconds over sizes that holds all these points, and a factor beyond the sizes on either side; with
+    /// the range of the sizes. Nothing where there is no point.
+    pub(super) fn of_times<'p>(
+        size: (f64, f64),
+        font: f64,
+        points: impl Iterator<Item = &'p (f64, f64)> + Clone,
+        beyond: f64,
+    ) -> Option<(Self, (f64, f64))> {
+        let (x0, x1) = positive_range(points.clone().map(|(size, _)| *size))?;
+        let (y0, y1) = positive_range(points.map(|(_, seconds)| *seconds))?;
+        let (x0, x1) = if x1 > x0 {
+            (x0, x1)
+        } else {
+            (x0 / 2.0, x1 * 2.0)
+        };
+        let (y0, y1) = axis::rounded_out(y0, y1);
+        let x = Scale::log(x0 / beyond, x1 * beyond, Unit::Plain);
+        let plane = Self::new(size, font, x, Scale::log(y0, y1, Unit::Seconds));
+        Some((plane, (x0, x1)))
+    }
+
     pub(super) fn at(&self, x: f64, y: f64) -> (f64, f64) {
         (self.at_x(x), self.at_y(y))
     }
