@@ -20,6 +20,18 @@ struct Yardstick<'a> {
     look: f64,
 }
 
+impl<'a> Yardstick<'a> {
+    /// What a data sheet says; 0 where it says nothing.
+    fn known(value: f64, words: &'a str, (good, look): (f64, f64)) -> Option<Self> {
+        (value > 0.0).then_some(Self {
+            value,
+            words,
+            good,
+            look,
+        })
+    }
+}
+
 /// A record of the same model: the same machine should reach it.
 const OF_RECORD: (f64, f64) = (0.95, 0.85);
 
@@ -50,10 +62,8 @@ pub fn headlines(facts: &Facts) -> Vec<Headline> {
             let cpu = &facts.machine.cpu;
             let record = record::of_cpu(&cpu.model, facts.machine.threads);
             vec![
-                rate(
-                    ("memory-rate", "Memory rate"),
-                    facts.numbers.memory.as_ref(),
-                    Quantity::BytesPerSecond,
+                memory_rate(
+                    facts,
                     by_record(record.as_ref().and_then(|record| record.memory_rate)),
                 ),
                 cpu_arithmetic(facts, record.as_ref()),
@@ -179,35 +189,33 @@ fn decided_by_record(mut headline: Headline, record: Option<f64>) -> Headline {
     headline
 }
 
-fn gpu_memory(facts: &Facts, record: Option<&Record>, datasheet: f64) -> Headline {
-    let over = (datasheet > 0.0).then_some(Yardstick {
-        value: datasheet,
-        words: "of the datasheet,",
-        good: 0.85,
-        look: 0.70,
-    });
-    let headline = rate(
+fn memory_rate(facts: &Facts, over: Option<Yardstick<'_>>) -> Headline {
+    rate(
         ("memory-rate", "Memory rate"),
         facts.numbers.memory.as_ref(),
         Quantity::BytesPerSecond,
         over,
-    );
-    decided_by_record(headline, record.and_then(|record| record.memory_rate))
+    )
 }
 
-fn gpu_arithmetic(facts: &Facts, record: Option<&Record>, peak: f64) -> Headline {
-    let over = (peak > 0.0).then_some(Yardstick {
-        value: peak,
-        words: "of cores × clock,",
-        good: 0.93,
-        look: 0.80,
-    });
-    let headline = rate(
+fn arithmetic_rate(facts: &Facts, over: Option<Yardstick<'_>>) -> Headline {
+    rate(
         ("arithmetic-rate", "Arithmetic rate, FP32"),
         facts.numbers.arithmetic.as_ref(),
         Quantity::FlopPerSecond,
         over,
-    );
+    )
+}
+
+fn gpu_memory(facts: &Facts, record: Option<&Record>, datasheet: f64) -> Headline {
+    let over = Yardstick::known(datasheet, "of the datasheet,", (0.85, 0.70));
+    let headline = memory_rate(facts, over);
+    decided_by_record(headline, record.and_then(|record| record.memory_rate))
+}
+
+fn gpu_arithmetic(facts: &Facts, record: Option<&Record>, peak: f64) -> Headline {
+    let over = Yardstick::known(peak, "of cores × clock,", (0.93, 0.80));
+    let headline = arithmetic_rate(facts, over);
     decided_by_record(headline, record.and_then(|record| record.arithmetic_rate))
 }
 
@@ -233,12 +241,7 @@ fn cpu_arithmetic(facts: &Facts, record: Option<&Record>) -> Headline {
         }),
         (None, None) => None,
     };
-    rate(
-        ("arithmetic-rate", "Arithmetic rate, FP32"),
-        facts.numbers.arithmetic.as_ref(),
-        Quantity::FlopPerSecond,
-        over,
-    )
+    arithmetic_rate(facts, over)
 }
 
 /// Seconds; less is better.
