@@ -35,15 +35,12 @@ const fn function(
     }
 }
 
-const fn growing(
-    name: &'static str,
-    formula: &'static str,
-    verb: &'static str,
-    noun: &'static str,
-) -> Function {
-    Function {
-        grows: true,
-        ..function(name, formula, verb, noun)
+impl Function {
+    const fn growing(self) -> Self {
+        Self {
+            grows: true,
+            ..self
+        }
     }
 }
 
@@ -69,8 +66,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("at_least", "max(x, 0.25)", "raise it to 0.25 if it is smaller", "the larger of 0.25 and {}"),
     function("at_most", "min(x, 1.5)", "lower it to 1.5 if it is larger", "the smaller of 1.5 and {}"),
     function("absolute", "abs(x)", "take its absolute value", "the absolute value of {}"),
-    growing("squared", "x * x", "square it", "the square of {}"),
-    growing("cubed", "x * x * x", "raise it to the third power", "the third power of {}"),
+    function("squared", "x * x", "square it", "the square of {}").growing(),
+    function("cubed", "x * x * x", "raise it to the third power", "the third power of {}").growing(),
     function("tanh", "tanh(x)", "take its hyperbolic tangent", "the hyperbolic tangent of {}"),
     function("sigmoid", "1 / (1 + exp(-x))", "apply the logistic sigmoid", "the logistic sigmoid of {}"),
     function("silu", "x / (1 + exp(-x))", "apply SiLU (x times its logistic sigmoid)", "the SiLU of {}"),
@@ -87,7 +84,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("arctangent", "atan(x)", "take its arctangent", "the arctangent of {}"),
     function("hard_swish", "x * clamp(x + 3, 0, 6) / 6", "apply hard swish, x * clamp(x + 3, 0, 6) / 6", "the hard swish of {}"),
     function("hard_sigmoid", "clamp(0.25 * x + 0.5, 0, 1)", "apply the hard sigmoid clamp(0.25 x + 0.5, 0, 1)", "the hard sigmoid clamp(0.25 x + 0.5, 0, 1) of {}"),
-    growing("huber", "where(abs(x) < 1, 0.5 * x * x, abs(x) - 0.5)", "apply the Huber loss with threshold 1", "the Huber loss (threshold 1) of {}"),
+    function("huber", "where(abs(x) < 1, 0.5 * x * x, abs(x) - 0.5)", "apply the Huber loss with threshold 1", "the Huber loss (threshold 1) of {}").growing(),
     function("shrunk", "max(x - 0.5, 0) + min(x + 0.5, 0)", "shrink it towards 0 by 0.5", "{} shrunk towards 0 by 0.5"),
     function("tanh_shrunk", "x - tanh(x)", "subtract its hyperbolic tangent from it", "tanhshrink, x - tanh(x), of {}"),
 ];
