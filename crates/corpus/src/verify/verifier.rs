@@ -5,7 +5,9 @@ use std::sync::Mutex;
 
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc, VulkanDevice};
-use warpsmith_execution::{KernelParity, VulkanParity, verify_kernel, verify_on_vulkan};
+use warpsmith_execution::{
+    Difference, KernelParity, VulkanParity, verify_kernel, verify_on_vulkan,
+};
 
 use super::compiled::{Toolchain, compile_batch};
 use super::keep::Keep;
@@ -167,10 +169,7 @@ fn on_vulkan(device: &VulkanDevice, record: &Record) -> Check {
             direction,
             difference,
             ..
-        } => Check::Failed(format!(
-            "{direction}: {}[{}] is {} on Vulkan and {} in the interpreter",
-            difference.place, difference.index, difference.actual, difference.expected
-        )),
+        } => differs("Vulkan", direction, &difference),
         VulkanParity::NotExecutable { reason } | VulkanParity::Refused { reason } => {
             Check::Skipped(reason)
         }
@@ -178,6 +177,13 @@ fn on_vulkan(device: &VulkanDevice, record: &Record) -> Check {
             Check::Failed(reason.lines().next().unwrap_or_default().to_owned())
         }
     }
+}
+
+fn differs(device: &str, direction: &str, difference: &Difference) -> Check {
+    Check::Failed(format!(
+        "{direction}: {}[{}] is {} on {device} and {} in the interpreter",
+        difference.place, difference.index, difference.actual, difference.expected
+    ))
 }
 
 fn on_gpu(gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, record: &Record) -> Check {
@@ -190,10 +196,7 @@ fn on_gpu(gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, record: &Record
             direction,
             difference,
             ..
-        } => Check::Failed(format!(
-            "{direction}: {}[{}] is {} on the GPU and {} in the interpreter",
-            difference.place, difference.index, difference.actual, difference.expected
-        )),
+        } => differs("the GPU", direction, &difference),
         KernelParity::NotExecutable { reason } => Check::Skipped(reason),
         KernelParity::Refused { reason } => Check::Failed(reason),
         KernelParity::Failed { reason } => {
