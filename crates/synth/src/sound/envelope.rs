@@ -18,6 +18,30 @@ pub struct Piece {
     pub rate: f64,
 }
 
+impl Piece {
+    /// From silence to full in so many samples.
+    fn rise(steepness: f64, attack: u32) -> Self {
+        let top = 1.0 / (1.0 - (-steepness).exp());
+        Self {
+            start: 0,
+            level: top,
+            scale: -top,
+            rate: steepness / f64::from(attack),
+        }
+    }
+
+    /// From what was reached to zero, which falls on the first sample after the end.
+    fn fall(start: u32, reached: f64, release: u32) -> Self {
+        let edge = 1.0 / (1.0 - (-EDGE).exp());
+        Self {
+            start,
+            level: -reached * (edge - 1.0),
+            scale: reached * edge,
+            rate: EDGE / f64::from(release),
+        }
+    }
+}
+
 /// Attack, decay and release in seconds, sustain as a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adsr {
@@ -84,13 +108,7 @@ impl Envelope {
         let release = samples(shape.release);
         let held = held.max(1);
         let mut envelope = Self::empty(held.saturating_add(release));
-        let edge = 1.0 / (1.0 - (-EDGE).exp());
-        envelope.push(Piece {
-            start: 0,
-            level: edge,
-            scale: -edge,
-            rate: EDGE / f64::from(attack),
-        });
+        envelope.push(Piece::rise(EDGE, attack));
         if held > attack {
             let reach = (1.0 - shape.sustain) / (1.0 - (-DECAY).exp());
             envelope.push(Piece {
@@ -108,13 +126,7 @@ impl Envelope {
             });
         }
         let reached = envelope.at(held);
-        envelope.push(Piece {
-            start: held,
-            level: -reached * (edge - 1.0),
-            scale: reached * edge,
-            // Zero falls on the first sample after the end.
-            rate: EDGE / f64::from(release),
-        });
+        envelope.push(Piece::fall(held, reached, release));
         envelope
     }
 
@@ -141,13 +153,7 @@ impl Envelope {
             (natural, release.min(attack))
         };
         let mut envelope = Self::empty(held.saturating_add(release));
-        let top = 1.0 / (1.0 - (-STROKE).exp());
-        envelope.push(Piece {
-            start: 0,
-            level: top,
-            scale: -top,
-            rate: STROKE / f64::from(attack),
-        });
+        envelope.push(Piece::rise(STROKE, attack));
         let fall = 1_000f64.ln() / (seconds * rate);
         if held > attack {
             envelope.push(Piece {
@@ -158,13 +164,7 @@ impl Envelope {
             });
         }
         let reached = (-fall * f64::from(held - attack)).exp();
-        let edge = 1.0 / (1.0 - (-EDGE).exp());
-        envelope.push(Piece {
-            start: held,
-            level: -reached * (edge - 1.0),
-            scale: reached * edge,
-            rate: EDGE / f64::from(release),
-        });
+        envelope.push(Piece::fall(held, reached, release));
         envelope
     }
 
