@@ -20,6 +20,8 @@ mod pitch;
 mod resample;
 mod spectrum;
 mod statistics;
+#[cfg(test)]
+mod test_noise;
 mod vad;
 mod workloads;
 

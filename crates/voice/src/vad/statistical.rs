@@ -279,6 +279,7 @@ fn ranked(values: &mut [f32], place: usize) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_noise::TestNoise;
 
     #[test]
     fn silence_and_emptiness_hold_no_speech() {
@@ -294,13 +295,8 @@ mod tests {
 
     #[test]
     fn loud_noise_is_not_speech_and_a_voice_is() {
-        let mut state = 1u64;
-        let mut noise = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as f32 / 16_777_216.0 - 0.5
-        };
+        let mut random = TestNoise::new(1);
+        let mut noise = || random.unit() as f32 - 0.5;
         let signal: Vec<f32> = (0..160_000)
             .map(|n| {
                 let phase = std::f32::consts::TAU * 140.0 * n as f32 / 16_000.0;

@@ -161,6 +161,7 @@ impl PathSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_noise::TestNoise;
 
     #[test]
     fn frames_that_settle_early_are_those_of_the_whole() {
@@ -170,13 +171,8 @@ mod tests {
             octave_jump: 0.35,
             voicing_change: 0.14,
         };
-        let mut state = 1u64;
-        let mut draw = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as f64 / 16_777_216.0
-        };
+        let mut random = TestNoise::new(1);
+        let mut draw = || random.unit();
         let frames: Vec<Vec<Candidate>> = (0..3000)
             .map(|n| {
                 let unvoiced = Candidate::unvoiced(if n / 200 % 2 == 0 { 0.45 } else { 1.5 });

@@ -215,6 +215,7 @@ pub(super) fn chosen(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_noise::white_noise;
 
     fn tone(hertz: f64, harmonics: std::ops::Range<u32>, samples: usize) -> Vec<f32> {
         (0..samples)
@@ -270,13 +271,7 @@ mod tests {
         assert!(tracker().track(&[0.1; 300]).frequency.is_empty());
         let silent = tracker().track(&[0.0; 8000]);
         assert!(silent.frequency.iter().all(|hz| *hz == 0.0));
-        let mut state = 7u32;
-        let noise: Vec<f32> = (0..16_000)
-            .map(|_| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) as f32 / 8_388_608.0 - 1.0
-            })
-            .collect();
+        let noise = white_noise(7, 16_000);
         let track = tracker().track(&noise);
         let voiced = track.frequency.iter().filter(|hz| **hz > 0.0).count();
         assert!(voiced * 20 < track.frequency.len(), "{voiced}");

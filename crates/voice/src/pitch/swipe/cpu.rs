@@ -193,6 +193,7 @@ impl Task for BlendTask<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_noise::white_noise;
     use std::f64::consts::TAU;
 
     fn tone(rate: u32, seconds: f64, hertz: impl Fn(f64) -> f64) -> Vec<f32> {
@@ -247,13 +248,7 @@ mod tests {
 
     #[test]
     fn silence_noise_and_what_is_short_have_no_pitch() {
-        let mut state = 7u32;
-        let noise: Vec<f32> = (0..16_000)
-            .map(|_| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) as f32 / 8_388_608.0 - 1.0
-            })
-            .collect();
+        let noise = white_noise(7, 16_000);
         for signal in [&[][..], &[0.5], &[0.0; 4000], &[0.3; 4000], &noise] {
             let track = track(16_000, signal);
             let voiced = track.frequency.iter().filter(|hertz| **hertz > 0.0).count();

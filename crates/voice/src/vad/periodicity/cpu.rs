@@ -72,16 +72,12 @@ impl PeriodicityVad {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_noise::TestNoise;
 
     #[test]
     fn a_voice_in_loud_noise_is_found_and_noise_alone_is_not() {
-        let mut state = 1u64;
-        let mut noise = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as f32 / 16_777_216.0 - 0.5
-        };
+        let mut random = TestNoise::new(1);
+        let mut noise = || random.unit() as f32 - 0.5;
         let signal: Vec<f32> = (0..96_000)
             .map(|n| {
                 let phase = std::f32::consts::TAU * 140.0 * n as f32 / 16_000.0;
