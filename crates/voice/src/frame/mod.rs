@@ -2,3 +2,4 @@
 
 pub(crate) mod feature;
 pub(crate) mod source;
+pub(crate) mod window_task;

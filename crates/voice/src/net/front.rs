@@ -8,6 +8,7 @@ use super::tables::{
     AROUND, BINS, Band, CHANNELS, HOP, LOUD, MELS, MIDDLE, PITCHES, Place, SHORT, SILENCE, WINDOW,
     bands, hann, harmonics, lags, own,
 };
+use crate::frame::window_task::WindowTask;
 
 /// A frame as the network sees it.
 #[derive(Clone)]
@@ -140,23 +141,6 @@ impl<V: Lanes> Front<V> {
             }
             frames.push(frame);
         }
-    }
-}
-
-struct WindowTask<'a, V> {
-    window: &'a [f32],
-    samples: &'a [V],
-    out: &'a mut [V],
-}
-
-impl<V: Lanes> Task for WindowTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        let (heard, zeros) = self.out.split_at_mut(self.window.len());
-        for ((out, sample), weight) in heard.iter_mut().zip(self.samples).zip(self.window) {
-            *out = sample.mul(V::splat(*weight));
-        }
-        zeros.fill(V::splat(0.0));
     }
 }
 

@@ -12,6 +12,8 @@ use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use warpsmith_neural::{Dense, Weights};
 use warpsmith_signal::{RealBlock, Result};
 
+use crate::frame::window_task::WindowTask;
+
 /// Samples that a probability is about.
 pub(crate) const CHUNK: usize = 512;
 /// Samples before them that are heard, too.
@@ -229,21 +231,6 @@ impl<V: Lanes> SpeechNetwork for Engine<V> {
 
     fn reset(&mut self) {
         self.memory = Memory::NOTHING;
-    }
-}
-
-struct WindowTask<'a, V> {
-    window: &'a [f32],
-    samples: &'a [V],
-    out: &'a mut [V],
-}
-
-impl<V: Lanes> Task for WindowTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        for ((out, sample), weight) in self.out.iter_mut().zip(self.samples).zip(self.window) {
-            *out = sample.mul(V::splat(*weight));
-        }
     }
 }
 
