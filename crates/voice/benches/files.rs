@@ -6,6 +6,8 @@
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+mod processor_clock;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +18,8 @@ use warpsmith_voice::{
     Audio, Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, Stage, Stft,
     integrated_loudness,
 };
+
+use processor_clock::processor_seconds;
 
 const RATE: u32 = 16_000;
 const SECONDS: f64 = 300.0;
@@ -38,18 +42,6 @@ fn wav() -> Vec<u8> {
         bytes.extend((sample as i16).to_le_bytes());
     }
     bytes
-}
-
-/// Seconds that this thread has been running.
-fn processor_seconds() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid place for the one `timespec` that the call writes.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert_eq!(done, 0, "the thread's clock cannot be read");
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
 /// Prints times real time, of the shortest of eleven runs.

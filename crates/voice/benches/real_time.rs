@@ -9,6 +9,8 @@
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+mod processor_clock;
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ use warpsmith_voice::{
     SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Swipe, WebrtcMode,
     WebrtcStream, WebrtcVad, Weights, Yin, YinStream, integrated_loudness,
 };
+
+use processor_clock::processor_seconds;
 
 const SECONDS: f64 = 60.0;
 
@@ -57,18 +61,6 @@ fn voice(sample_rate: u32) -> Vec<f32> {
 /// Whether three runs to an operation are enough: `cargo bench … -- --quick`.
 fn quick() -> bool {
     std::env::args().any(|word| word == "--quick")
-}
-
-/// Seconds that this thread has been running.
-fn processor_seconds() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid place for the one `timespec` that the call writes.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert_eq!(done, 0, "the thread's clock cannot be read");
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
 /// Whether an operation is requested.
