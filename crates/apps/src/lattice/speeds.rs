@@ -64,6 +64,13 @@ pub struct Timed {
     pub gpu: bool,
 }
 
+/// The problem, what every backend took for it, and what our own made of it.
+struct Timings<'a> {
+    field: &'a Field,
+    times: Vec<Timed>,
+    digests: Vec<String>,
+}
+
 #[derive(Serialize)]
 struct Row {
     backend: String,
@@ -123,12 +130,15 @@ impl Speeds {
     pub fn time_all(&self, global: &Global) -> Result<(Vec<Timed>, bool)> {
         let shape = Shape::cube(self.size)?;
         let field = Field::noise(shape, 1234)?;
-        let mut times = Vec::new();
+        let mut timings = Timings {
+            field: &field,
+            times: Vec::new(),
+            digests: Vec::new(),
+        };
         if let Some(python) = &self.python {
             output::progress(global, "peers");
-            times.extend(self.peers(python)?);
+            timings.times.extend(self.peers(python)?);
         }
-        let mut digests = Vec::new();
         // Opened before anything is timed: a GPU that was requested and is broken is an error.
         let mut vulkan = None;
         match global.device {
@@ -136,25 +146,20 @@ impl Speeds {
             DeviceChoice::Vulkan(index) => vulkan = Some(VulkanDevice::open(index)?),
             DeviceChoice::Auto | DeviceChoice::Cpu => {}
         }
-        self.on_cpu(global, &field, &mut times, &mut digests)?;
+        self.on_cpu(global, &mut timings)?;
         match vulkan {
-            Some(device) => self.on_vulkan(global, &device, &field, &mut times, &mut digests)?,
+            Some(device) => self.on_vulkan(global, &device, &mut timings)?,
             None if global.device != DeviceChoice::Cpu => {
-                self.on_gpus(global, &field, &mut times, &mut digests)?;
+                self.on_gpus(global, &mut timings)?;
             }
             None => {}
         }
-        let same_bits = digests.windows(2).all(|pair| pair[0] == pair[1]);
-        Ok((times, same_bits))
+        let same_bits = timings.digests.windows(2).all(|pair| pair[0] == pair[1]);
+        Ok((timings.times, same_bits))
     }
 
-    fn on_cpu(
-        &self,
-        global: &Global,
-        field: &Field,
-        times: &mut Vec<Timed>,
-        digests: &mut Vec<String>,
-    ) -> Result<()> {
+    fn on_cpu(&self, global: &Global, timings: &mut Timings<'_>) -> Result<()> {
+        let field = timings.field;
         let all = CpuDevice::open()?;
         let one = CpuDevice::with_threads(1)?;
         let set = InstructionSet::widest();
@@ -183,12 +188,12 @@ impl Speeds {
             let rule = Rule::usual(field.shape);
             let mut run = CpuRun::new(device, rule, form, field.clone())?;
             run.advance(self.steps);
-            digests.push(run.field().digest());
+            timings.digests.push(run.field().digest());
             let seconds = least(|| {
                 run.advance(self.steps);
                 Ok(())
             })?;
-            times.push(Timed {
+            timings.times.push(Timed {
                 name,
                 seconds,
                 own: true,
@@ -198,13 +203,8 @@ impl Speeds {
         Ok(())
     }
 
-    fn on_gpus(
-        &self,
-        global: &Global,
-        field: &Field,
-        times: &mut Vec<Timed>,
-        digests: &mut Vec<String>,
-    ) -> Result<()> {
+    fn on_gpus(&self, global: &Global, timings: &mut Timings<'_>) -> Result<()> {
+        let field = timings.field;
         for facts in cuda_devices().unwrap_or_default() {
             if let DeviceChoice::Cuda(index) = global.device
                 && index != facts.index
@@ -227,7 +227,7 @@ impl Speeds {
                 output::progress(global, &name);
                 let mut run = CudaRun::new(&gpu, Rule::usual(field.shape), form, field)?;
                 run.advance(self.steps)?;
-                digests.push(run.field()?.digest());
+                timings.digests.push(run.field()?.digest());
                 let stream = run.stream().clone();
                 let graph = match form {
                     CudaForm::Blocked { .. } => Some(run.record(self.steps)?),
@@ -243,7 +243,7 @@ impl Speeds {
                     }
                     Ok(stream.synchronize()?)
                 })?;
-                times.push(Timed {
+                timings.times.push(Timed {
                     name,
                     seconds,
                     own: true,
@@ -258,17 +258,16 @@ impl Speeds {
         &self,
         global: &Global,
         device: &VulkanDevice,
-        field: &Field,
-        times: &mut Vec<Timed>,
-        digests: &mut Vec<String>,
+        timings: &mut Timings<'_>,
     ) -> Result<()> {
+        let field = timings.field;
         let name = format!("{} {}", global.device, device.facts().name);
         output::progress(global, &name);
         let rule = Rule::usual(field.shape);
         let mut run = VulkanRun::new(device, rule, field, self.steps, None)?;
         run.run_once()?;
-        digests.push(run.field()?.digest());
-        times.push(Timed {
+        timings.digests.push(run.field()?.digest());
+        timings.times.push(Timed {
             name,
             seconds: least(|| Ok(run.run_once()?))?,
             own: true,
