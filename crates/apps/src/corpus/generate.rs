@@ -13,6 +13,7 @@ use warpsmith_corpus::{
 };
 use warpsmith_formats::write_output;
 
+use super::origin::Origin;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -35,12 +36,8 @@ pub(crate) struct Generate {
     /// How many pairs, in all shares together.
     #[arg(long, value_name = "N")]
     count: u64,
-    /// Output folder; created if missing.
-    #[arg(short, long, alias = "out", value_name = "DIR")]
-    output: PathBuf,
-    /// What the pairs follow from.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    origin: Origin,
     /// Only these categories.
     #[arg(long, value_delimiter = ',')]
     categories: Vec<Category>,
@@ -148,7 +145,7 @@ struct Body {
 
 impl Generate {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        inputs::check_output_folder("--output", &self.output)?;
+        inputs::check_output_folder("--output", &self.origin.output)?;
         let settings = self.settings()?;
         let tools = Tools {
             nvrtc: self.nvrtc.clone(),
@@ -164,7 +161,7 @@ impl Generate {
             Err(error) => return Err(error.into()),
         };
         if self.force {
-            discard_other(&settings, &self.output)?;
+            discard_other(&settings, &self.origin.output)?;
         }
         let (start, cpu_before) = (Instant::now(), cpu_time());
         let mut before = 0;
@@ -177,9 +174,15 @@ impl Generate {
         if let Some(threads) = self.threads {
             pool = pool.num_threads(threads);
         }
-        let manifest = pool
-            .build()?
-            .install(|| generate(&settings, self.shards, &self.output, &verifier, &mut show));
+        let manifest = pool.build()?.install(|| {
+            generate(
+                &settings,
+                self.shards,
+                &self.origin.output,
+                &verifier,
+                &mut show,
+            )
+        });
         output::progress(global, "");
         let manifest = match manifest {
             Err(error @ RunError::OtherRun { .. }) => {
@@ -239,7 +242,7 @@ impl Generate {
             );
         }
         Ok(Settings {
-            seed: self.seed,
+            seed: self.origin.seed,
             count: self.count,
             categories: match self.categories.is_empty() {
                 true => Category::ALL.to_vec(),
@@ -279,7 +282,7 @@ impl Generate {
 
     /// Writes the card, once every share is there.
     fn write_card(&self, global: &Global) -> Result<()> {
-        let manifests = Manifest::read_all(&self.output)?;
+        let manifests = Manifest::read_all(&self.origin.output)?;
         let done: u64 = manifests.iter().map(|manifest| manifest.shards_done).sum();
         let settings = &manifests[0].settings;
         if done < settings.shards() {
@@ -289,8 +292,11 @@ impl Generate {
             );
             return Ok(());
         }
-        let statistics = statistics(&self.output)?;
-        write_output(&self.output.join("README.md"), card(&statistics).as_bytes())?;
+        let statistics = statistics(&self.origin.output)?;
+        write_output(
+            &self.origin.output.join("README.md"),
+            card(&statistics).as_bytes(),
+        )?;
         Ok(())
     }
 }
@@ -305,7 +311,7 @@ struct Cost {
 fn body(manifest: &Manifest, command: &Generate, cost: &Cost) -> Body {
     let made = cost.made as f64;
     Body {
-        folder: command.output.display().to_string(),
+        folder: command.origin.output.display().to_string(),
         pairs: manifest.tally.pairs,
         drafts: manifest.tally.drafts,
         files: manifest.files.len(),

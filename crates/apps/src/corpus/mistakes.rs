@@ -11,6 +11,7 @@ use warpsmith_compiler::Compiler;
 use warpsmith_corpus::{Wanted, WarpOracle, rejected, wrong_code};
 use warpsmith_formats::{check_vacant, write_output};
 
+use super::origin::Origin;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -30,12 +31,8 @@ pub(crate) struct Mistakes {
     /// How many pairs to make mistakes from; a few of them give none.
     #[arg(long, value_name = "N")]
     count: u64,
-    /// Output folder; created if missing.
-    #[arg(short, long, alias = "out", value_name = "DIR")]
-    output: PathBuf,
-    /// What the pairs follow from.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    origin: Origin,
     /// Replace files that are there already.
     #[arg(long)]
     force: bool,
@@ -56,17 +53,17 @@ struct Body {
 
 impl Mistakes {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        inputs::check_output_folder("--output", &self.output)?;
-        std::fs::create_dir_all(&self.output)
-            .with_context(|| format!("cannot make `{}`", self.output.display()))?;
+        inputs::check_output_folder("--output", &self.origin.output)?;
+        std::fs::create_dir_all(&self.origin.output)
+            .with_context(|| format!("cannot make `{}`", self.origin.output.display()))?;
         if !self.force {
             for name in [REJECTED, WRONG_CODE] {
-                check_vacant(&self.output.join(name))?;
+                check_vacant(&self.origin.output.join(name))?;
             }
         }
         let wanted = Wanted::default();
         let mut programs =
-            self.make(|compiler, index| rejected(compiler, &wanted, self.seed, index));
+            self.make(|compiler, index| rejected(compiler, &wanted, self.origin.seed, index));
         if let Some(python) = &self.python {
             let mut oracle = WarpOracle::start(python).map_err(anyhow::Error::msg)?;
             let asked = programs.into_iter().map(|one| one.asking(&mut oracle));
@@ -77,10 +74,11 @@ impl Mistakes {
                 .flatten()
                 .collect();
         }
-        let texts = self.make(|compiler, index| wrong_code(compiler, &wanted, self.seed, index));
+        let texts =
+            self.make(|compiler, index| wrong_code(compiler, &wanted, self.origin.seed, index));
         let rejected = self.write(REJECTED, &programs)?;
         let wrong_code = self.write(WRONG_CODE, &texts)?;
-        let folder = self.output.display().to_string();
+        let folder = self.origin.output.display().to_string();
         let body = Body {
             folder,
             rejected,
@@ -113,7 +111,7 @@ impl Mistakes {
             serde_json::to_writer(&mut text, row)?;
             text.write_all(b"\n")?;
         }
-        write_output(&self.output.join(name), &text)?;
+        write_output(&self.origin.output.join(name), &text)?;
         Ok(rows.len())
     }
 }

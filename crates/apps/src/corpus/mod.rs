@@ -10,6 +10,7 @@ mod card;
 mod contamination;
 mod generate;
 mod mistakes;
+mod origin;
 mod show;
 mod stats;
 mod tasks;
