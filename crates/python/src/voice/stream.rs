@@ -9,17 +9,17 @@ use warpsmith_voice::signal::{
     Cascade, ResampleStream, Resampler, Reverb, ReverbSettings, deemphasise, preemphasise,
 };
 use warpsmith_voice::{
-    CepstrumSettings, ChromaStream, Compression, EnergyVad, FeatureSettings, FrameMillis, Layout,
-    LevelStream, Levels, Lifter, MelStream, NetPitch, NetVad, NeuralSettings, NeuralStream,
-    OnsetStream, PITCH_CLASSES, Preset, PyinSettings, PyinStream, SignalError, SileroNetwork,
-    Sizes, SpectralStatistics, Stage, StatisticsStream, StftStream, WebrtcStream, WebrtcVad,
-    Weights, YinStream, check_room,
+    ChromaStream, EnergyVad, FeatureSettings, FrameMillis, Layout, LevelStream, Levels, MelStream,
+    NetPitch, NetVad, NeuralSettings, NeuralStream, OnsetStream, PITCH_CLASSES, Preset,
+    PyinSettings, PyinStream, SignalError, SileroNetwork, Sizes, SpectralStatistics, Stage,
+    StatisticsStream, StftStream, WebrtcStream, WebrtcVad, Weights, YinStream, check_room,
 };
 
 use super::array::Values;
 use super::effect::section;
 use super::file::quality_of;
 use super::pitch::range_of;
+use super::settings::mel_settings;
 use super::shape::statistic;
 use super::speech::webrtc_mode;
 use super::{Array, Bank, Frames, Samples, framing, refused, work};
@@ -166,26 +166,10 @@ impl SoundStream {
         coefficients: Option<usize>,
         lifter: f64,
     ) -> PyResult<Self> {
+        let settings = mel_settings(rate, &frames, &bank, decibels, None, coefficients, lifter)?;
         Self::feature(FeatureSettings {
-            sample_rate: rate,
-            gain: 1.0,
-            spectrum: frames.spectrum()?,
-            mel: bank.settings(),
-            compression: match decibels {
-                true => Compression::Decibel { floor: 1e-10 },
-                false => Compression::None,
-            },
-            dynamic_range: None,
-            scale: (1.0, 0.0),
-            cepstrum: coefficients.map(|coefficients| CepstrumSettings {
-                coefficients,
-                lifter: match lifter > 0.0 {
-                    true => Lifter::FromOne { length: lifter },
-                    false => Lifter::None,
-                },
-            }),
-            drop_last_frame: false,
             layout: Layout::FramesFirst,
+            ..settings
         })
     }
 
