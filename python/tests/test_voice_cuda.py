@@ -61,9 +61,18 @@ CALLS = {
 }
 
 
-@pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")
-@pytest.mark.parametrize("library", ["torch", "cupy"])
-@pytest.mark.parametrize("name", CALLS)
+def every_call_with_every_library(test):
+    """Runs a test for each, where there is a GPU."""
+    for mark in (
+        pytest.mark.parametrize("name", CALLS),
+        pytest.mark.parametrize("library", ["torch", "cupy"]),
+        pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU"),
+    ):
+        test = mark(test)
+    return test
+
+
+@every_call_with_every_library
 def test_what_the_gpu_says_of_its_arrays_is_what_the_cpu_says(name, library):
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     call, bound = CALLS[name]
@@ -78,9 +87,7 @@ def test_what_the_gpu_says_of_its_arrays_is_what_the_cpu_says(name, library):
         assert worst < bound, worst
 
 
-@pytest.mark.skipif(WITHOUT_GPU, reason="there is no GPU")
-@pytest.mark.parametrize("library", ["torch", "cupy"])
-@pytest.mark.parametrize("name", CALLS)
+@every_call_with_every_library
 def test_a_list_of_signals_gives_what_each_gives(name, library):
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     call, bound = CALLS[name]
