@@ -5,5 +5,6 @@ mod cuda;
 mod machine_code;
 mod project;
 mod python;
+mod texts;
 
 pub(crate) use command::Compile;

@@ -9,11 +9,12 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda};
+use warpsmith_compiler::{Compiler, Options};
 use warpsmith_core::Finding;
 use warpsmith_formats::OutputFile;
 
 use super::python::PythonOptions;
+use super::texts::Texts;
 use crate::kernel::python_file::PythonFile;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -28,12 +29,8 @@ const MAX_DEPTH: usize = 64;
 struct Kernel {
     file: String,
     kernel: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cuda: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Finding>,
+    #[serde(flatten)]
+    texts: Texts,
 }
 
 /// The report's body.
@@ -137,18 +134,10 @@ fn compile_file(
     };
     let mut kernels = Vec::new();
     let mut add = |name: &str, compiled: Result<&Module, Vec<Finding>>| {
-        let texts = compiled.map(|module| (emit_cuda(module), emit_cpu(module)));
-        let (texts, findings) = match texts {
-            Ok(texts) => (Some(texts), Vec::new()),
-            Err(findings) => (None, findings),
-        };
-        let (cuda, cpu) = texts.unzip();
         kernels.push(Kernel {
             file: shown.clone(),
             kernel: name.to_owned(),
-            cuda,
-            cpu,
-            findings,
+            texts: Texts::of(compiled),
         });
     };
     if let Err(findings) = file.compile_each(compiler, &settings, &mut add) {
@@ -159,7 +148,10 @@ fn compile_file(
 
 fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
     let mut reasons: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
-    for finding in kernels.iter().flat_map(|kernel| kernel.findings.first()) {
+    for finding in kernels
+        .iter()
+        .flat_map(|kernel| kernel.texts.findings.first())
+    {
         let key = (finding.code.to_string(), finding.message.clone());
         let example = finding.span.as_ref().map(ToString::to_string);
         let entry = reasons
@@ -183,7 +175,7 @@ fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
         kernels: kernels.len(),
         compiled: kernels
             .iter()
-            .filter(|kernel| kernel.cuda.is_some())
+            .filter(|kernel| kernel.texts.cuda.is_some())
             .count(),
         refused,
     }

@@ -16,6 +16,7 @@ use warpsmith_spirv::{Spirv, SpirvTarget, metal};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
+use super::texts::Texts;
 use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
@@ -289,12 +290,8 @@ struct Job {
 #[derive(Serialize)]
 struct Done {
     id: serde_json::Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cuda: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Finding>,
+    #[serde(flatten)]
+    texts: Texts,
 }
 
 /// How many lines are read, compiled on all cores and written at a time: bounds the memory of a batch of
@@ -379,26 +376,16 @@ fn compile_line(
             ..settings.clone()
         });
     }
-    let done = match compiler.compile(&job.source, own.as_ref().unwrap_or(settings)) {
+    let texts = match compiler.compile(&job.source, own.as_ref().unwrap_or(settings)) {
         Ok(module) => {
-            let done = Done {
-                id: job.id,
-                cuda: Some(emit_cuda(&module)),
-                cpu: Some(emit_cpu(&module)),
-                findings: Vec::new(),
-            };
+            let texts = Texts::of(Ok(&module));
             compiler.recycle(module);
-            done
+            texts
         }
-        Err(findings) => Done {
-            id: job.id,
-            cuda: None,
-            cpu: None,
-            findings,
-        },
+        Err(findings) => Texts::of(Err(findings)),
     };
-    let fine = done.findings.is_empty();
-    let mut text = serde_json::to_vec(&done)?;
+    let fine = texts.findings.is_empty();
+    let mut text = serde_json::to_vec(&Done { id: job.id, texts })?;
     text.push(b'\n');
     Ok((text, fine))
 }
