@@ -1,11 +1,12 @@
 //! A case at one size: every expression a number, every array a length.
 
+use serde_json::{Map, Value, json};
 use warpsmith_device::LaunchShape;
 use warpsmith_measure::kernel_file::{Direction, Scalar};
 
 use crate::description::{Argument, ArgumentKind, Case, Fill, Launch, TunableValue};
 use crate::document::{CaseError, Place};
-use crate::element::{holds_whole, push_float, push_whole};
+use crate::element::{holds_whole, json_number, push_float, push_whole};
 use crate::expression::{Expression, Scope};
 
 /// Bytes that all arrays of one launch may have: more than any GPU has today.
@@ -22,6 +23,22 @@ pub struct Instance {
     pub launch: LaunchNumbers,
     /// The arguments, in the kernel's order.
     pub arguments: Vec<BoundArgument>,
+}
+
+impl Instance {
+    /// The dimensions and the arguments that are numbers, by name.
+    pub(crate) fn numbers(&self) -> Map<String, Value> {
+        let mut numbers = Map::new();
+        for (name, value) in &self.size {
+            numbers.insert(name.clone(), json!(value));
+        }
+        for argument in &self.arguments {
+            if let BoundValue::Number { value, .. } = argument.value {
+                numbers.insert(argument.name.clone(), json_number(argument.scalar, value));
+            }
+        }
+        numbers
+    }
 }
 
 /// A launch in numbers.

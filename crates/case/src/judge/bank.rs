@@ -9,7 +9,7 @@ use warpsmith_measure::kernel_file::{Direction, Scalar};
 use warpsmith_workload::random::Random;
 
 use crate::description::{Callable, Case, ReferenceKind, Source, StatedTolerance};
-use crate::element::{float_at, is_float, json_number, numpy_bytes, numpy_name, push_float};
+use crate::element::{float_at, is_float, numpy_bytes, numpy_name, push_float};
 use crate::expression::Scope;
 use crate::instance::{BoundArgument, BoundValue, Contents, Instance};
 use crate::program::{Fault, Settings};
@@ -353,27 +353,18 @@ fn round(
     answer: Answer,
     kind: RoundKind,
 ) -> Round {
-    let (mut inputs, mut numbers) = (Vec::new(), Map::new());
-    for (name, value) in &instance.size {
-        numbers.insert(name.clone(), json!(value));
-    }
+    let mut inputs = Vec::new();
     for (argument, content) in instance.arguments.iter().zip(contents) {
-        match &argument.value {
-            BoundValue::Number { value, .. } => {
-                numbers.insert(argument.name.clone(), json_number(argument.scalar, *value));
-            }
-            BoundValue::Array {
-                direction, shape, ..
-            } => {
-                if let (Some(bytes), true) = (content, *direction != Direction::Out) {
-                    inputs.push(Given::Array {
-                        name: argument.name.clone(),
-                        descr: numpy_name(argument.scalar).to_owned(),
-                        shape: shape.clone(),
-                        bytes: numpy_bytes(argument.scalar, bytes),
-                    });
-                }
-            }
+        if let BoundValue::Array { shape, .. } = &argument.value
+            && let Some(bytes) = content
+            && argument.direction() != Some(Direction::Out)
+        {
+            inputs.push(Given::Array {
+                name: argument.name.clone(),
+                descr: numpy_name(argument.scalar).to_owned(),
+                shape: shape.clone(),
+                bytes: numpy_bytes(argument.scalar, bytes),
+            });
         }
     }
     let outputs = instance
@@ -384,7 +375,7 @@ fn round(
         words: size_words(&instance.size, &case.sizes.names),
         kind,
         inputs,
-        numbers,
+        numbers: instance.numbers(),
         outputs: outputs.cloned().collect(),
         answer,
     }

@@ -11,7 +11,7 @@ use warpsmith_measure::measurement::Sample;
 use super::answer::{Answer, Truth};
 use super::python_worker::{PythonWorker, Start, WorkerError, label};
 use super::stored::truth;
-use crate::element::{json_number, numpy_bytes, numpy_name};
+use crate::element::{numpy_bytes, numpy_name};
 use crate::instance::{BoundValue, Contents, Instance};
 
 /// What a function returns beside its outputs.
@@ -148,38 +148,29 @@ impl PythonFunction {
         for (name, value) in &instance.choice {
             numbers.insert(name.clone(), json!(value));
         }
-        for (name, value) in &instance.size {
-            numbers.insert(name.clone(), json!(value));
-        }
+        numbers.extend(instance.numbers());
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (index, argument) in instance.arguments.iter().enumerate() {
-            match &argument.value {
-                BoundValue::Number { value, .. } => {
-                    numbers.insert(argument.name.clone(), json_number(argument.scalar, *value));
-                }
-                BoundValue::Array {
-                    direction, shape, ..
-                } => {
-                    if let Some(bytes) = &contents[index]
-                        && *direction != Direction::Out
-                    {
-                        let file = format!("input{index}.npy");
-                        let array = NpyArray {
-                            descr: numpy_name(argument.scalar).to_owned(),
-                            shape: shape.clone(),
-                            data: numpy_bytes(argument.scalar, bytes),
-                        };
-                        // The folder is ours and temporary: no user's file.
-                        let written = std::fs::File::create(self.folder.path().join(&file))
-                            .and_then(|mut out| array.write_to(&mut out));
-                        written
-                            .map_err(|error| wrong(format!("cannot pass an array on: {error}")))?;
-                        inputs.push(json!({ "name": argument.name, "file": file }));
-                    }
-                    if argument.is_output() {
-                        outputs.push(json!({ "name": argument.name, "shape": shape }));
-                    }
-                }
+            let BoundValue::Array { shape, .. } = &argument.value else {
+                continue;
+            };
+            if let Some(bytes) = &contents[index]
+                && argument.direction() != Some(Direction::Out)
+            {
+                let file = format!("input{index}.npy");
+                let array = NpyArray {
+                    descr: numpy_name(argument.scalar).to_owned(),
+                    shape: shape.clone(),
+                    data: numpy_bytes(argument.scalar, bytes),
+                };
+                // The folder is ours and temporary: no user's file.
+                let written = std::fs::File::create(self.folder.path().join(&file))
+                    .and_then(|mut out| array.write_to(&mut out));
+                written.map_err(|error| wrong(format!("cannot pass an array on: {error}")))?;
+                inputs.push(json!({ "name": argument.name, "file": file }));
+            }
+            if argument.is_output() {
+                outputs.push(json!({ "name": argument.name, "shape": shape }));
             }
         }
         Ok(json!({
