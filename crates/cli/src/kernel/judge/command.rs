@@ -19,7 +19,7 @@ use warpsmith_formats::is_stdout;
 
 use super::counters;
 use super::kernel_worker::work;
-use super::session::{Group, Jobs, Session};
+use super::session::{Group, Jobs, Session, Setup};
 use super::summary::{Body, describe, findings};
 use super::verdict_file::VerdictFile;
 
@@ -126,14 +126,14 @@ impl Judge {
             })
             .collect();
         let seed = self.seed.unwrap_or_else(secret);
-        let session = Session::new(
+        let session = Session::new(Setup {
             global,
-            &limits,
-            self.jobs(&limits),
+            limits: &limits,
+            jobs: self.jobs(&limits),
             seed,
-            VerdictFile::open(&path, &keys)?,
-            candidates.len(),
-        );
+            file: VerdictFile::open(&path, &keys)?,
+            candidates: candidates.len(),
+        });
         session.judge(&groups)?;
         let mut ended = session.end();
         if self.counters {

@@ -45,14 +45,19 @@ fn is_python(group: &Group<'_>, candidate: &Candidate) -> bool {
     is_problem(group) || candidate.language(&text) == Language::Python
 }
 
+/// What a session is about.
+pub(super) struct Setup<'a> {
+    pub(super) global: &'a Global,
+    pub(super) limits: &'a Limits,
+    pub(super) jobs: Jobs,
+    pub(super) seed: u64,
+    pub(super) file: VerdictFile,
+    pub(super) candidates: usize,
+}
+
 /// What all jobs share.
 pub(super) struct Session<'a> {
-    global: &'a Global,
-    limits: &'a Limits,
-    jobs: Jobs,
-    seed: u64,
-    file: VerdictFile,
-    candidates: usize,
+    setup: Setup<'a>,
     begun: Instant,
     judged: AtomicUsize,
     judgements: Mutex<Vec<Judgement>>,
@@ -70,21 +75,9 @@ pub(super) struct Ended {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(
-        global: &'a Global,
-        limits: &'a Limits,
-        jobs: Jobs,
-        seed: u64,
-        file: VerdictFile,
-        candidates: usize,
-    ) -> Self {
+    pub(super) fn new(setup: Setup<'a>) -> Self {
         Self {
-            global,
-            limits,
-            jobs,
-            seed,
-            file,
-            candidates,
+            setup,
             begun: Instant::now(),
             judged: AtomicUsize::new(0),
             judgements: Mutex::new(Vec::new()),
@@ -123,7 +116,7 @@ impl<'a> Session<'a> {
     fn without_verdict<'g>(&self, group: &'g Group<'a>) -> Vec<Open<'g>> {
         let mut open = Vec::new();
         for (candidate, key) in &group.members {
-            match self.file.get(&candidate.id) {
+            match self.setup.file.get(&candidate.id) {
                 Some(known) => self.keep(known.clone()),
                 None => open.push((*candidate, key.as_str())),
             }
@@ -134,7 +127,8 @@ impl<'a> Session<'a> {
     /// What Python candidates are to do; nothing where all candidates are kernels.
     fn task(&self, group: &Group<'_>, open: &[Open<'_>]) -> Result<Option<Task>> {
         let task = if is_problem(group) {
-            Task::of_problem(&group.case, self.seed, self.limits).map_err(anyhow::Error::msg)?
+            Task::of_problem(&group.case, self.setup.seed, self.setup.limits)
+                .map_err(anyhow::Error::msg)?
         } else {
             let case = Case::open(&group.case)?;
             if !open
@@ -143,7 +137,7 @@ impl<'a> Session<'a> {
             {
                 return Ok(None);
             }
-            Task::of_case(&case, self.seed, self.limits).map_err(explain)?
+            Task::of_case(&case, self.setup.seed, self.setup.limits).map_err(explain)?
         };
         let notes = task.notes.iter();
         locked(&self.notes).extend(notes.map(|note| format!("{}: {note}", task.name())));
@@ -153,8 +147,8 @@ impl<'a> Session<'a> {
     fn judge_by_task(&self, group: &Group<'_>, open: &[Open<'_>], task: &Task) -> Result<()> {
         let next = AtomicUsize::new(0);
         let device = RwLock::new(());
-        in_parallel(self.jobs.programs.min(open.len()), || {
-            let mut bench = Bench::new(task, self.limits, &device);
+        in_parallel(self.setup.jobs.programs.min(open.len()), || {
+            let mut bench = Bench::new(task, self.setup.limits, &device);
             let mut kernels = self.kernel_worker(&device);
             while let Some((candidate, key)) = open.get(next.fetch_add(1, Ordering::Relaxed))
                 && !self.cannot_write()
@@ -173,14 +167,14 @@ impl<'a> Session<'a> {
     /// once, unless one case has more than its share of all.
     fn judge_kernels(&self, groups: &[(&Group<'_>, Vec<Open<'_>>)]) -> Result<()> {
         let all: usize = groups.iter().map(|(_, open)| open.len()).sum();
-        let share = all.div_ceil(4 * self.jobs.kernels).max(1);
+        let share = all.div_ceil(4 * self.setup.jobs.kernels).max(1);
         let parts: Vec<(&Group<'_>, &[Open<'_>])> = groups
             .iter()
             .flat_map(|(group, open)| open.chunks(share).map(|part| (*group, part)))
             .collect();
         let next = AtomicUsize::new(0);
         let device = RwLock::new(());
-        in_parallel(self.jobs.kernels.min(parts.len()), || {
+        in_parallel(self.setup.jobs.kernels.min(parts.len()), || {
             let mut kernels = self.kernel_worker(&device);
             while let Some((group, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for (candidate, key) in *part {
@@ -197,10 +191,10 @@ impl<'a> Session<'a> {
 
     fn kernel_worker<'w>(&'w self, device: &'w RwLock<()>) -> KernelWorker<'w> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = (cores / self.jobs.kernels).max(1);
-        let seconds = self.limits.call.as_secs_f64();
-        let clock = (seconds, self.jobs.timed);
-        KernelWorker::new(self.global, self.seed, clock, threads, device)
+        let threads = (cores / self.setup.jobs.kernels).max(1);
+        let seconds = self.setup.limits.call.as_secs_f64();
+        let clock = (seconds, self.setup.jobs.timed);
+        KernelWorker::new(self.setup.global, self.setup.seed, clock, threads, device)
     }
 
     fn judged_kernel(
@@ -223,9 +217,9 @@ impl<'a> Session<'a> {
     ) -> Judgement {
         if let Err(detail) = candidate.text() {
             let outcome = Outcome::CompileFailure { line: None, detail };
-            return Judgement::new(&candidate.id, self.seed, outcome);
+            return Judgement::new(&candidate.id, self.setup.seed, outcome);
         }
-        judge().unwrap_or_else(|error| Judgement::not_run(&candidate.id, self.seed, error))
+        judge().unwrap_or_else(|error| Judgement::not_run(&candidate.id, self.setup.seed, error))
     }
 
     /// Notes for every candidate of a group that it was not run.
@@ -235,7 +229,7 @@ impl<'a> Session<'a> {
                 .iter()
                 .any(|one| one.id == candidate.id);
             if !done {
-                let judgement = Judgement::not_run(&candidate.id, self.seed, why.to_owned());
+                let judgement = Judgement::not_run(&candidate.id, self.setup.seed, why.to_owned());
                 self.write(judgement, key)?;
             }
         }
@@ -248,7 +242,7 @@ impl<'a> Session<'a> {
     }
 
     fn write(&self, judgement: Judgement, key: &str) -> Result<()> {
-        if let Err(error) = self.file.note(&judgement, key) {
+        if let Err(error) = self.setup.file.note(&judgement, key) {
             self.unwritable.store(true, Ordering::Relaxed);
             return Err(error);
         }
@@ -263,11 +257,11 @@ impl<'a> Session<'a> {
         let line = format!(
             "{} of {} candidates, {rate:.1}/s, {}: {}",
             judgements.len() + 1,
-            self.candidates,
+            self.setup.candidates,
             judgement.id,
             judgement.outcome.word()
         );
-        output::progress(self.global, &line);
+        output::progress(self.setup.global, &line);
         judgements.push(judgement);
     }
 
