@@ -25,6 +25,9 @@ pub struct Mesh {
     searched: OnceLock<Searched>,
 }
 
+/// What a search calls with a triangle and the square of the best distance so far, and gets the best from.
+type Visit<'a> = &'a mut dyn FnMut(u32, f32) -> f32;
+
 /// What searches go through; faces without points are not in it.
 #[derive(Debug)]
 struct Searched {
@@ -398,19 +401,12 @@ impl Mesh {
 
     /// The farthest corner of a face that is more than `least` away.
     pub(super) fn farthest(&self, p: [f32; 3], least: f32) -> Option<Nearest> {
-        let Searched {
-            tree,
-            faces,
-            corners,
-            ..
-        } = self.searched();
-        let mut found = None;
-        tree.furthest(p, least * least, |triangle, best| {
-            let triangle = triangle as usize;
-            if is_sliver(corners[triangle]) {
-                return best;
+        let search = |tree: &Tree, visit: Visit<'_>| tree.furthest(p, least * least, visit);
+        self.best_face(search, |corners, best| {
+            if is_sliver(corners) {
+                return None;
             }
-            let [a, b, c] = corners[triangle].map(|corner| {
+            let [a, b, c] = corners.map(|corner| {
                 let away = sub(corner, p);
                 dot(away, away)
             });
@@ -422,33 +418,40 @@ impl Mesh {
                 (0.0, 0.0, c)
             };
             if square <= best {
-                return best;
+                return None;
             }
-            let face = faces[triangle].cast_signed();
-            found = Some(Nearest { face, u, v });
-            square
-        });
-        found
+            Some((u, v, square))
+        })
     }
 
     /// The nearest point that is less than `most` away.
     pub(super) fn nearest(&self, p: [f32; 3], most: f32) -> Option<Nearest> {
-        let Searched {
-            tree,
-            faces,
-            corners,
-            ..
-        } = self.searched();
-        let mut found = None;
-        tree.nearest(p, most * most, |triangle, best| {
-            let triangle = triangle as usize;
-            let (u, v) = nearest_of(corners[triangle], p);
-            let away = sub(weighted(corners[triangle], u, v), p);
+        let search = |tree: &Tree, visit: Visit<'_>| tree.nearest(p, most * most, visit);
+        self.best_face(search, |corners, best| {
+            let (u, v) = nearest_of(corners, p);
+            let away = sub(weighted(corners, u, v), p);
             let square = dot(away, away);
             if square >= best {
-                return best;
+                return None;
             }
-            let face = faces[triangle].cast_signed();
+            Some((u, v, square))
+        })
+    }
+
+    /// The last face that is better than those before it: its weights, and the square of its distance.
+    fn best_face(
+        &self,
+        search: impl FnOnce(&Tree, Visit<'_>),
+        better: impl Fn([[f32; 3]; 3], f32) -> Option<(f32, f32, f32)>,
+    ) -> Option<Nearest> {
+        let searched = self.searched();
+        let mut found = None;
+        search(&searched.tree, &mut |triangle, best| {
+            let triangle = triangle as usize;
+            let Some((u, v, square)) = better(searched.corners[triangle], best) else {
+                return best;
+            };
+            let face = searched.faces[triangle].cast_signed();
             found = Some(Nearest { face, u, v });
             square
         });
