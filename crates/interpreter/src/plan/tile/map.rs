@@ -258,15 +258,25 @@ impl<'m> Builder<'m> {
         Ok(true)
     }
 
+    /// The factor of `tile_axpy`, what it multiplies, and what the products are added to.
+    fn axpy_operands(
+        &mut self,
+        frame: &Frame<'m>,
+        [alpha, src, dest]: [&Arg<'m>; 3],
+    ) -> Planned<(Cell, Tile, Tile)> {
+        let alpha = self.needed_var("tile_axpy", Some(alpha))?;
+        let factor = frame.cell(alpha);
+        let src = self.needed_tile(frame, "tile_axpy", Some(src))?;
+        let dest = self.needed_tile(frame, "tile_axpy", Some(dest))?;
+        Ok((factor, src, dest))
+    }
+
     /// `tile_axpy`: a multiple of one tile is added to another.
     fn tile_axpy(&mut self, frame: &Frame<'m>, statement: &Statement<'m>) -> LaidOut {
         let ("tile_axpy", [alpha, src, dest]) = (statement.name, statement.args.as_slice()) else {
             return Ok(false);
         };
-        let alpha = self.needed_var("tile_axpy", Some(alpha))?;
-        let factor = frame.cell(alpha);
-        let src = self.needed_tile(frame, "tile_axpy", Some(src))?;
-        let dest = self.needed_tile(frame, "tile_axpy", Some(dest))?;
+        let (factor, src, dest) = self.axpy_operands(frame, [alpha, src, dest])?;
         self.each(0, dest.count(), |this, number| {
             let from = this.tile_place(&src, number);
             let to = this.tile_place(&dest, number);
@@ -430,10 +440,7 @@ impl<'m> Builder<'m> {
             .as_ref()
             .and_then(|all| all.first().copied().flatten());
         let dual = adjoint.and_then(|var| frame.dual(var));
-        let alpha = self.needed_var("tile_axpy", Some(alpha))?;
-        let factor = frame.cell(alpha);
-        let src = self.needed_tile(frame, "tile_axpy", Some(src))?;
-        let dest = self.needed_tile(frame, "tile_axpy", Some(dest))?;
+        let (factor, src, dest) = self.axpy_operands(frame, [alpha, src, dest])?;
         self.each(0, dest.count(), |this, number| {
             let from = this.tile_place(&src, number);
             let to = this.tile_place(&dest, number);
