@@ -6,7 +6,7 @@ use warpsmith_telemetry::baseline::BaselineBody;
 
 use super::record::{self, Record};
 use super::trust::{Distrust, half_width, trusted};
-use crate::digits::{self, Quantity};
+use crate::digits::{self, Quantity, Shown};
 use crate::document::{Headline, Reading, State};
 use crate::facts::{Facts, Rate};
 
@@ -138,7 +138,7 @@ fn rate(
         "n = {}",
         digits::count(figures.summary.count as u64)
     ));
-    let (state, bar, share) = match over {
+    let judged = match over {
         Some(over) => {
             let share = value / over.value;
             let state = match share {
@@ -156,12 +156,26 @@ fn rate(
                 ),
             )
         }
-        None => (
-            State::NotMeasured,
-            None,
-            (String::new(), "no record of this model yet".to_owned()),
-        ),
+        None => without_record(),
     };
+    number((id, name), value, shown, judged, parts.join(", "))
+}
+
+/// A state, a bar, and the share with what it is of.
+type Judged = (State, Option<f64>, (String, String));
+
+fn without_record() -> Judged {
+    let words = "no record of this model yet".to_owned();
+    (State::NotMeasured, None, (String::new(), words))
+}
+
+fn number(
+    (id, name): (&str, &str),
+    value: f64,
+    shown: Shown,
+    (state, bar, share): Judged,
+    basis: String,
+) -> Headline {
     Headline {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -173,7 +187,7 @@ fn rate(
         state,
         bar,
         share,
-        basis: parts.join(", "),
+        basis,
     }
 }
 
@@ -257,7 +271,7 @@ fn launch(facts: &Facts, record: Option<&Record>, name: &str) -> Headline {
     let half = half_width(&figures);
     let value = figures.interval.median;
     let shown = digits::seconds(value, Some(half));
-    let (state, bar, share) = match record.and_then(|record| record.launch_seconds) {
+    let judged = match record.and_then(|record| record.launch_seconds) {
         Some(record) => {
             let over = value / record;
             let state = match over {
@@ -275,11 +289,7 @@ fn launch(facts: &Facts, record: Option<&Record>, name: &str) -> Headline {
                 ),
             )
         }
-        None => (
-            State::NotMeasured,
-            None,
-            (String::new(), "no record of this model yet".to_owned()),
-        ),
+        None => without_record(),
     };
     let quantile = |p: f64| figures.summary.quantile(p).and_then(|found| found.point);
     let spread = match (quantile(0.05), quantile(0.95)) {
@@ -288,22 +298,11 @@ fn launch(facts: &Facts, record: Option<&Record>, name: &str) -> Headline {
         }
         _ => digits::within(half, None),
     };
-    Headline {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        reading: Reading::Number {
-            value,
-            text: shown.text,
-            unit: shown.unit,
-        },
-        state,
-        bar,
-        share,
-        basis: format!(
-            "{spread}, n = {}",
-            digits::count(figures.summary.count as u64)
-        ),
-    }
+    let basis = format!(
+        "{spread}, n = {}",
+        digits::count(figures.summary.count as u64)
+    );
+    number((id, name), value, shown, judged, basis)
 }
 
 /// Bytes a second of a PCIe lane, by generation, after its line code.
