@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use support::answer::body;
 use support::terminal::View;
 use support::tree::Tree;
 use support::{Fake, proc_folder};
@@ -199,20 +200,7 @@ fn scrape(stream: &mut BufReader<TcpStream>) -> usize {
         .get_mut()
         .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         .expect("sent");
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).expect("a header");
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.strip_prefix("Content-Length: ") {
-            length = value.trim().parse().expect("a length");
-        }
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).expect("a body");
-    length
+    body(stream).len()
 }
 
 fn latencies(

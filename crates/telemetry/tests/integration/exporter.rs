@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use crate::support::answer::body;
 use crate::support::{Fake, proc_folder};
 use warpsmith_telemetry::exporter::{
     Exporter, ProcessSeries, Serving, WebConfig, check_health, metrics,
@@ -51,20 +52,7 @@ fn exchange(stream: &mut BufReader<impl Read + Write>, request: &str) -> (u16, S
         .nth(1)
         .and_then(|code| code.parse().ok())
         .expect("a status");
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).expect("a header");
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().expect("a length");
-        }
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).expect("the whole body");
-    (code, String::from_utf8(body).expect("text"))
+    (code, String::from_utf8(body(stream)).expect("text"))
 }
 
 fn connected(exporter: &Exporter) -> BufReader<TcpStream> {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test program uses its part.
 
+pub(crate) mod answer;
 pub(crate) mod terminal;
 pub(crate) mod tree;
 
@@ -117,14 +118,8 @@ impl Fake {
 
     /// Settings that load this library and see the given processes and host.
     pub(crate) fn settings(&self, proc_root: &Path) -> Settings {
-        Settings {
-            library: Some(self.path()),
-            // Cards of the machine that runs the test are none of its business.
-            sys_root: "/nonexistent".into(),
-            proc_root: proc_root.to_owned(),
-            process_use: true,
-            ..Settings::default()
-        }
+        // Cards of the machine that runs the test are none of its business.
+        seeing(self.path(), Path::new("/nonexistent"), proc_root)
     }
 
     /// Samples for `span` of virtual time through the loaded library.
@@ -150,6 +145,17 @@ impl Fake {
             sender.send(event).expect("the receiver lives");
         }
         (Arc::new(LiveBoard::new(inventory, receiver)), sender)
+    }
+}
+
+/// Settings that see this library, these cards and these processes.
+fn seeing(library: PathBuf, sys_root: &Path, proc_root: &Path) -> Settings {
+    Settings {
+        library: Some(library),
+        sys_root: sys_root.to_owned(),
+        proc_root: proc_root.to_owned(),
+        process_use: true,
+        ..Settings::default()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use warpsmith_telemetry::{Event, Inventory, Micros, Settings};
 
-use super::{START, stepped};
+use super::{START, seeing, stepped};
 
 /// A tree on a disk.
 pub(crate) struct Tree {
@@ -62,13 +62,8 @@ impl Tree {
 
     /// Settings that see this tree, these processes and no NVML.
     pub(crate) fn settings(&self, proc_root: &Path) -> Settings {
-        Settings {
-            library: Some("/nonexistent/libnvidia-ml.so.1".into()),
-            sys_root: self.root().to_owned(),
-            proc_root: proc_root.to_owned(),
-            process_use: true,
-            ..Settings::default()
-        }
+        let library = "/nonexistent/libnvidia-ml.so.1";
+        seeing(library.into(), self.root(), proc_root)
     }
 
     /// Samples for `span` of virtual time; `turn` is called before each step with the time since the
