@@ -150,6 +150,22 @@ def differences(ours, theirs, left_out):
     return found
 
 
+def skip_what_lacks(done):
+    """Skips a test whose program did not find a package."""
+    missing = lacks(done)
+    if missing:
+        pytest.skip(f"needs {missing}")
+
+
+def found_by_both(program, tmp_path):
+    """The differences between what a program leaves with either."""
+    done, theirs = run("warp", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    done, ours = run("warpsmith", program, [], tmp_path)
+    assert done.returncode == 0, done.stderr
+    return differences(ours, theirs, ())
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_leaves_what_warp_leaves(program, tmp_path):
     if examples() is None:
@@ -158,9 +174,7 @@ def test_a_program_leaves_what_warp_leaves(program, tmp_path):
         pytest.skip("slow: WARPSMITH_FULL=1 runs it")
     arguments, left_out = PROGRAMS[program]
     done, theirs = run("warp", program, arguments, tmp_path)
-    missing = lacks(done)
-    if missing:
-        pytest.skip(f"needs {missing}")
+    skip_what_lacks(done)
     assert done.returncode == 0, done.stderr
     done, ours = run("warpsmith", program, arguments, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -176,12 +190,7 @@ def compare_arrays(name, least, within, tmp_path):
         pytest.skip("needs warp-lang")
     if not os.environ.get("WARPSMITH_FULL"):
         pytest.skip("slow: WARPSMITH_FULL=1 runs it")
-    program = Path(__file__).with_name(name)
-    done, theirs = run("warp", program, [], tmp_path)
-    assert done.returncode == 0, done.stderr
-    done, ours = run("warpsmith", program, [], tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = differences(ours, theirs, ())
+    found = found_by_both(Path(__file__).with_name(name), tmp_path)
     assert len(found) > least
     assert all(distance <= within for _, distance in found.values()), found
 
@@ -214,11 +223,7 @@ def test_a_surface_has_warps_vertices(tmp_path):
         pytest.skip("needs warp-lang")
     program = tmp_path / "surface.py"
     program.write_text(SURFACE)
-    done, theirs = run("warp", program, [], tmp_path)
-    assert done.returncode == 0, done.stderr
-    done, ours = run("warpsmith", program, [], tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = differences(ours, theirs, ())
+    found = found_by_both(program, tmp_path)
     assert len(found) == 2
     assert all(distance <= 1e-6 for _, distance in found.values()), found
 
@@ -229,9 +234,7 @@ def test_what_cannot_run_is_refused_by_name(program, tmp_path):
         pytest.skip("needs warp-lang")
     arguments, word = REFUSED[program]
     done, _ = run("warpsmith", program, arguments, tmp_path)
-    missing = lacks(done)
-    if missing:
-        pytest.skip(f"needs {missing}")
+    skip_what_lacks(done)
     assert done.returncode != 0
     assert word in done.stderr, done.stderr
 
