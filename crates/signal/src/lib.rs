@@ -23,7 +23,7 @@ mod trim;
 
 pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
-pub use delta::{Derivative, delta};
+pub use delta::{DeltaStream, Derivative, delta};
 pub use error::{Result, SignalError};
 pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};
 pub use fourier::{

@@ -7,6 +7,8 @@
 //! Sample `i = q·hop + j` of frame `f` belongs to sample `j` of hop `f + q`. Sums are kept transposed,
 //! hop `m` down column `m`, so that a sample of all frames of a block is added as one vector.
 
+use std::ops::Range;
+
 use warpsmith_lanes::{Lanes, Task, Vector};
 
 use super::framing::Framing;
@@ -78,7 +80,54 @@ impl<V: Lanes> OverlapAdd<V> {
 
     /// Adds the frames from `first` on of a signal of `frames`, whose samples `out` are: blocks in their
     /// order, from the first to the last. Lanes after the last frame hold zeros.
-    pub fn add(&mut self, bins: &[[V; 2]], (first, frames): (usize, usize), out: &mut [f32]) {
+    pub fn add(&mut self, bins: &[[V; 2]], block: (usize, usize), out: &mut [f32]) {
+        let samples = out.len();
+        let done = self.done_by(block, samples);
+        self.add_to(bins, block, samples, done.start, &mut out[done]);
+    }
+
+    /// As [`Self::add`] for a signal of `samples` samples that is not there as a whole: appends those that the block
+    /// completes.
+    pub fn add_next(
+        &mut self,
+        bins: &[[V; 2]],
+        block: (usize, usize),
+        samples: usize,
+        out: &mut Vec<f32>,
+    ) {
+        let done = self.done_by(block, samples);
+        let at = out.len();
+        out.resize(at + done.len(), 0.0);
+        self.add_to(bins, block, samples, done.start, &mut out[at..]);
+    }
+
+    /// The samples of a signal of `samples` that the block from `first` on completes; the last one of `frames`
+    /// completes all that are left.
+    fn done_by(&self, (first, frames): (usize, usize), samples: usize) -> Range<usize> {
+        let Framing { hop, .. } = self.framing;
+        let sample = |frame: usize| {
+            (frame * hop)
+                .saturating_sub(self.framing.left())
+                .min(samples)
+        };
+        let next = first + V::WIDTH;
+        let end = if next >= frames {
+            samples
+        } else {
+            sample(next)
+        };
+        sample(first)..end
+    }
+
+    /// Adds a block; `out` are the samples from `start` on of `samples` that it completes.
+    fn add_to(
+        &mut self,
+        bins: &[[V; 2]],
+        (first, frames): (usize, usize),
+        samples: usize,
+        start: usize,
+        out: &mut [f32],
+    ) {
         if first == 0 {
             self.sums.fill(0.0);
         }
@@ -92,6 +141,8 @@ impl<V: Lanes> OverlapAdd<V> {
             overlap: self,
             first,
             frames,
+            samples,
+            start,
             out,
         });
     }
@@ -121,19 +172,25 @@ impl<V: Lanes> OverlapAdd<V> {
         }
     }
 
-    /// Writes the complete hops, of which `first` is the number of the first.
+    /// Writes the complete hops, of which `first` is the number of the first, to the samples from `from` on.
     #[inline(always)]
-    fn put_out(&mut self, (first, count): (usize, usize), frames: usize, out: &mut [f32]) {
+    fn put_out(
+        &mut self,
+        (first, count): (usize, usize),
+        (frames, samples): (usize, usize),
+        from: usize,
+        out: &mut [f32],
+    ) {
         let (hop, left) = (self.framing.hop, self.framing.left());
         let rows = self.complete.len() / self.columns;
         for (number, sums) in (first..first + count).zip(self.complete.chunks_exact(rows)) {
             let (start, end) = (number * hop, (number + 1) * hop);
-            if end <= left || start >= left + out.len() {
+            if end <= left || start >= left + samples {
                 continue;
             }
             let before = left.saturating_sub(start);
-            let end = (end - left).min(out.len());
-            let out = &mut out[start + before - left..end];
+            let end = (end - left).min(samples);
+            let out = &mut out[start + before - left - from..end - from];
             let weights = self.weights.of(number, frames);
             let covered = out.len().min(rows.saturating_sub(before));
             let (inside, between) = out.split_at_mut(covered);
@@ -169,6 +226,8 @@ struct CompleteTask<'a, V: Lanes> {
     overlap: &'a mut OverlapAdd<V>,
     first: usize,
     frames: usize,
+    samples: usize,
+    start: usize,
     out: &'a mut [f32],
 }
 
@@ -179,17 +238,19 @@ impl<V: Lanes> Task for CompleteTask<'_, V> {
             overlap,
             first,
             frames,
+            samples,
+            start,
             out,
         } = self;
         let last = first + V::WIDTH >= frames;
         let count = if last { overlap.columns } else { V::WIDTH };
         overlap.complete(count);
-        overlap.put_out((first, count), frames, out);
+        overlap.put_out((first, count), (frames, samples), start, out);
         if last {
             let framing = overlap.framing;
             let end = ((first + count) * framing.hop).saturating_sub(framing.left());
-            let end = end.min(out.len());
-            out[end..].fill(0.0);
+            let end = end.clamp(start, samples);
+            out[end - start..].fill(0.0);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Levels of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use super::cpu::{HopLevels, Levels};
-use crate::error::Result;
-use crate::frame::{FrameQueue, Framing};
+use crate::error::{Result, SignalError};
+use crate::frame::{FrameQueue, Framing, Padding};
 
 /// Levels of a stream.
 #[derive(Clone, Debug)]
@@ -16,6 +16,13 @@ pub struct LevelStream {
 impl LevelStream {
     /// A stream of levels; the padding is zeros or none.
     pub fn new(framing: Framing) -> Result<Self> {
+        if framing.padding == Padding::CentredReflect {
+            return Err(SignalError::parameter(
+                "padding",
+                "reflect",
+                "levels are those of the signal alone; use zeros or frames inside",
+            ));
+        }
         Ok(Self {
             queue: FrameQueue::new(framing)?,
             framing,
