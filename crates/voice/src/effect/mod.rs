@@ -6,8 +6,8 @@ mod phase_vocoder;
 mod pitch_shift;
 mod time_stretch;
 
-pub use denoise::{DenoiseSettings, Denoiser};
+pub use denoise::{DenoiseSettings, Denoiser, NoiseLook, NoiseReduction, NoiseSearch};
 pub(crate) use griffin_lim::{CudaGriffinLim, GriffinLimWorkload};
 pub use griffin_lim::{GriffinLim, spectral_convergence_db};
-pub use pitch_shift::pitch_shift;
-pub use time_stretch::{StretchSettings, time_stretch};
+pub use pitch_shift::{PitchShiftStream, pitch_shift};
+pub use time_stretch::{StretchSettings, TimeStretchStream, time_stretch};

@@ -1,8 +1,12 @@
 //! A phase vocoder: the spectra of a signal read at steps of so many frames. Magnitudes are interpolated,
 //! phases go on by what they did between the two frames that are read.
 //!
+//! Frames come in their order, a block at a time, and a step is made as soon as both of its frames are there.
+//!
 //! The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
 //! phases and whole turns, which a rotation does not see: no angle is ever computed.
+
+use std::ops::Range;
 
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
 use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, OverlapAdd, SpectrumSettings};
@@ -10,19 +14,38 @@ use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, OverlapAdd, SpectrumSe
 use super::time_stretch::Stretch;
 
 pub(super) struct Vocoder<V: Lanes> {
-    framing: Framing,
+    plan: Plan,
     analysis: FrameSpectrum<V>,
-    /// The frames of a block of the signal, and the number of its first.
+    /// The frames of the block that came last, and their numbers.
     frames: FrameRows<V>,
-    first: Option<usize>,
-    /// The frames before and after a step.
+    here: Range<usize>,
+    /// The frames before and after a step, and their numbers.
     pair: [Polar<V>; 2],
+    numbers: [Option<usize>; 2],
     /// The direction that each bin has come to.
     turns: [Vec<V>; 2],
-    /// The steps of a block of the result.
+    /// Steps that are made, those of a block of the result that is not complete included.
+    made: usize,
     steps: FrameRows<V>,
     bins: Vec<[V; 2]>,
     overlap: OverlapAdd<V>,
+}
+
+/// What becomes of a signal.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    /// Frames of the signal.
+    pub(super) frames: usize,
+    /// Frames from a step to the next.
+    pub(super) rate: f64,
+    /// Samples of the result.
+    pub(super) samples: usize,
+}
+
+impl Plan {
+    fn steps(&self) -> usize {
+        (self.frames as f64 / self.rate).ceil() as usize
+    }
 }
 
 /// The magnitudes of bins and their directions in the plane, which for silence is that of 1.
@@ -33,7 +56,8 @@ struct Polar<V> {
 }
 
 impl<V: Lanes> Vocoder<V> {
-    pub(super) fn new(settings: &SpectrumSettings) -> Self {
+    /// For frames of `settings` that lie inside what it is given.
+    pub(super) fn new(settings: &SpectrumSettings, inside: Framing, plan: Plan) -> Self {
         let frames = FrameRows::new(settings.bins());
         let none = vec![V::splat(0.0); frames.vectors()];
         let silence = Polar {
@@ -41,72 +65,89 @@ impl<V: Lanes> Vocoder<V> {
             direction: [none.clone(), none.clone()],
         };
         Self {
-            framing: settings.framing,
-            analysis: FrameSpectrum::new(*settings),
+            plan,
+            analysis: FrameSpectrum::new(SpectrumSettings {
+                framing: inside,
+                ..*settings
+            }),
             frames,
-            first: None,
+            here: 0..0,
             pair: [silence.clone(), silence],
+            numbers: [None; 2],
             turns: [none.clone(), none],
+            made: 0,
             steps: FrameRows::new(settings.bins()),
             bins: vec![[V::splat(0.0); 2]; settings.bins()],
             overlap: OverlapAdd::new(settings),
         }
     }
 
-    /// Takes frame `frame` for that before a step, or after it. Frames are requested in their order.
-    fn read(&mut self, signal: &[f32], frame: usize, place: usize) {
+    /// Takes frame `frame` for that before a step, or after it; says whether it has come.
+    fn read(&mut self, frame: usize, place: usize) -> bool {
+        if self.numbers[place] == Some(frame) {
+            return true;
+        }
         let polar = &mut self.pair[place];
-        if frame >= self.framing.count(signal.len()) {
+        if frame >= self.plan.frames {
             polar.magnitude.fill(V::splat(0.0));
             polar.direction[0].fill(V::splat(1.0));
             polar.direction[1].fill(V::splat(0.0));
-            return;
+        } else if frame < self.here.end {
+            V::vectorize(PolarTask {
+                frame: self.frames.frame(frame - self.here.start),
+                polar,
+            });
+        } else {
+            return false;
         }
-        let first = frame / V::WIDTH * V::WIDTH;
-        if self.first != Some(first) {
-            self.frames.take(self.analysis.block(signal, first));
-            self.first = Some(first);
+        self.numbers[place] = Some(frame);
+        true
+    }
+
+    /// Makes the steps whose frames have come; appends the samples that they complete.
+    fn step(&mut self, out: &mut Vec<f32>) {
+        let steps = self.plan.steps();
+        while self.made < steps {
+            let position = self.made as f64 * self.plan.rate;
+            let frame = position as usize;
+            if self.numbers[1] == Some(frame) {
+                self.pair.swap(0, 1);
+                self.numbers.swap(0, 1);
+            }
+            // The frame before is kept while the one after is still to come.
+            if !(self.read(frame, 0) && self.read(frame + 1, 1)) {
+                return;
+            }
+            if self.made == 0 {
+                self.turns.clone_from(&self.pair[0].direction);
+            }
+            let (first, row) = (self.made / V::WIDTH * V::WIDTH, self.made % V::WIDTH);
+            V::vectorize(StepTask {
+                pair: &self.pair,
+                share: (position - frame as f64) as f32,
+                turns: &mut self.turns,
+                step: self.steps.frame_mut(row),
+            });
+            self.made += 1;
+            if row + 1 == V::WIDTH || self.made == steps {
+                self.steps.give(row + 1, &mut self.bins);
+                let samples = self.plan.samples;
+                let block = (first, steps);
+                self.overlap.add_next(&self.bins, block, samples, out);
+            }
         }
-        V::vectorize(PolarTask {
-            frame: self.frames.frame(frame - first),
-            polar,
-        });
     }
 }
 
 impl<V: Lanes> Stretch for Vocoder<V> {
-    fn stretch(&mut self, signal: &[f32], rate: f64, out: &mut [f32]) {
-        let frames = self.framing.count(signal.len());
-        let steps = (frames as f64 / rate).ceil() as usize;
-        self.first = None;
-        self.read(signal, 0, 0);
-        self.read(signal, 1, 1);
-        self.turns.clone_from(&self.pair[0].direction);
-        let mut before = 0;
-        for first in (0..steps).step_by(V::WIDTH) {
-            let here = V::WIDTH.min(steps - first);
-            for step in 0..here {
-                let position = (first + step) as f64 * rate;
-                let frame = position as usize;
-                if frame != before {
-                    if frame == before + 1 {
-                        self.pair.swap(0, 1);
-                    } else {
-                        self.read(signal, frame, 0);
-                    }
-                    self.read(signal, frame + 1, 1);
-                    before = frame;
-                }
-                V::vectorize(StepTask {
-                    pair: &self.pair,
-                    share: (position - frame as f64) as f32,
-                    turns: &mut self.turns,
-                    step: self.steps.frame_mut(step),
-                });
-            }
-            self.steps.give(here, &mut self.bins);
-            self.overlap.add(&self.bins, (first, steps), out);
-        }
+    fn width(&self) -> usize {
+        V::WIDTH
+    }
+
+    fn take(&mut self, samples: &[f32], frames: usize, out: &mut Vec<f32>) {
+        self.frames.take(self.analysis.block(samples, 0));
+        self.here = self.here.end..self.here.end + frames;
+        self.step(out);
     }
 }
 

@@ -1,29 +1,79 @@
 //! Higher or lower at the same speed: stretched, then resampled to the old length.
 
-use warpsmith_signal::{Quality, Resampler, Result, SignalError};
+use warpsmith_signal::{Quality, ResampleStream, Resampler, Result, SignalError};
 
-use super::time_stretch::{StretchSettings, time_stretch};
+use super::time_stretch::{StretchSettings, TimeStretchStream};
 
 /// Largest part of the fraction that stands for a frequency ratio: good to 3e-5, or 0.05 cents.
 const LARGEST_PART: u32 = 2000;
 
 /// `signal`, `semitones` higher; as long as before.
 pub fn pitch_shift(signal: &[f32], semitones: f64, settings: StretchSettings) -> Result<Vec<f32>> {
-    if semitones.is_nan() || semitones.abs() > 48.0 {
-        return Err(SignalError::parameter(
-            "semitones",
-            semitones,
-            "shifts go from -48 to 48",
-        ));
+    let mut stream = PitchShiftStream::new(signal.len(), semitones, settings)?;
+    let mut out = Vec::with_capacity(signal.len());
+    for piece in signal.chunks(1 << 14) {
+        stream.process(piece, &mut out);
     }
-    let ratio = (semitones / 12.0).exp2();
-    let (up, down) = fraction(ratio, LARGEST_PART);
-    // Slower by as much as the resampling makes it faster.
-    let exact = f64::from(up) / f64::from(down);
-    let stretched = time_stretch(signal, 1.0 / exact, settings)?;
-    let mut shifted = Resampler::new(up, down, Quality::High)?.process(&stretched);
-    shifted.resize(signal.len(), 0.0);
-    Ok(shifted)
+    stream.finish(&mut out);
+    Ok(out)
+}
+
+/// [`pitch_shift`] of a signal that arrives in pieces: any cutting gives the bits of the whole.
+pub struct PitchShiftStream {
+    /// Samples that are still to be written.
+    left: usize,
+    stretch: TimeStretchStream,
+    resample: ResampleStream,
+    stretched: Vec<f32>,
+}
+
+impl PitchShiftStream {
+    /// For a signal of `samples` samples.
+    pub fn new(samples: usize, semitones: f64, settings: StretchSettings) -> Result<Self> {
+        if semitones.is_nan() || semitones.abs() > 48.0 {
+            return Err(SignalError::parameter(
+                "semitones",
+                semitones,
+                "shifts go from -48 to 48",
+            ));
+        }
+        let ratio = (semitones / 12.0).exp2();
+        let (up, down) = fraction(ratio, LARGEST_PART);
+        // Slower by as much as the resampling makes it faster.
+        let exact = f64::from(up) / f64::from(down);
+        let resampler = Resampler::new(up, down, Quality::High)?;
+        Ok(Self {
+            left: samples,
+            stretch: TimeStretchStream::new(samples, 1.0 / exact, settings)?,
+            resample: ResampleStream::new(resampler),
+            stretched: Vec::new(),
+        })
+    }
+
+    /// Takes the next samples; appends what they complete.
+    pub fn process(&mut self, chunk: &[f32], out: &mut Vec<f32>) {
+        self.stretch.process(chunk, &mut self.stretched);
+        let at = out.len();
+        self.resample.process(&self.stretched, out);
+        self.stretched.clear();
+        out.truncate(at + self.left);
+        self.left -= out.len() - at;
+    }
+
+    /// Ends the signal; appends what is left.
+    pub fn finish(self, out: &mut Vec<f32>) {
+        let Self {
+            left,
+            stretch,
+            mut resample,
+            mut stretched,
+        } = self;
+        let at = out.len();
+        stretch.finish(&mut stretched);
+        resample.process(&stretched, out);
+        resample.finish(out);
+        out.resize(at + left, 0.0);
+    }
 }
 
 /// The best fraction for `value` with parts up to `largest`, by continued fractions.
@@ -87,6 +137,25 @@ mod tests {
             assert!(median.abs() < 1.0, "{semitones}: {median} cents");
         }
         assert!(pitch_shift(&signal, f64::NAN, StretchSettings::for_voice(rate)).is_err());
+    }
+
+    #[test]
+    fn any_cutting_gives_the_bits_of_the_whole() {
+        let settings = StretchSettings::for_voice(16_000);
+        let signal: Vec<f32> = (0..20_011).map(|n| 0.4 * (n as f32 * 0.21).sin()).collect();
+        for semitones in [-5.5, 0.0, 4.0] {
+            let whole = pitch_shift(&signal, semitones, settings).unwrap();
+            assert_eq!(whole.len(), signal.len());
+            for size in [1, 777, 65_536] {
+                let mut stream = PitchShiftStream::new(signal.len(), semitones, settings).unwrap();
+                let mut out = Vec::new();
+                for chunk in signal.chunks(size) {
+                    stream.process(chunk, &mut out);
+                }
+                stream.finish(&mut out);
+                assert_eq!(out, whole, "{semitones} in chunks of {size}");
+            }
+        }
     }
 
     #[test]

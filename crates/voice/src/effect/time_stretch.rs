@@ -2,11 +2,11 @@
 
 use warpsmith_lanes::{Blocks, engine_for_this_machine};
 use warpsmith_signal::{
-    Conditioning, Framing, Padding, Result, SignalError, SpectrumSettings, Symmetry, Window,
-    invertible,
+    Conditioning, FrameQueue, Framing, Padding, Result, SignalError, SpectrumSettings, Symmetry,
+    Window, invertible,
 };
 
-use super::phase_vocoder::Vocoder;
+use super::phase_vocoder::{Plan, Vocoder};
 use crate::memory_room::check_room;
 
 /// The spectra that a stretch goes by.
@@ -48,26 +48,80 @@ impl StretchSettings {
 
 /// `signal` at `rate` times its speed: 2 is half as long, and as high as before.
 pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Result<Vec<f32>> {
-    if !(rate > 0.0 && rate.is_finite()) {
-        return Err(SignalError::parameter("rate", rate, "it must be above 0"));
+    let mut stream = TimeStretchStream::new(signal.len(), rate, settings)?;
+    let mut out = Vec::with_capacity(stream.length());
+    // In pieces that stay in the cache.
+    for piece in signal.chunks(1 << 14) {
+        stream.process(piece, &mut out);
     }
-    let spectrum = invertible(settings.spectrum())?;
-    if signal.is_empty() {
-        return Ok(Vec::new());
-    }
-    let samples = (signal.len() as f64 / rate).round() as usize;
-    check_room("the stretched signal", samples, size_of::<f32>())?;
-    let mut out = vec![0.0; samples];
-    let mut vocoder: Box<dyn Stretch> =
-        engine_for_this_machine!(Blocks::Wide, Vocoder::new(&spectrum));
-    vocoder.stretch(signal, rate, &mut out);
+    stream.finish(&mut out);
     Ok(out)
 }
 
+/// [`time_stretch`] of a signal that arrives in pieces: any cutting gives the bits of the whole.
+pub struct TimeStretchStream {
+    samples: usize,
+    queue: FrameQueue,
+    vocoder: Box<dyn Stretch>,
+}
+
+impl TimeStretchStream {
+    /// For a signal of `samples` samples.
+    pub fn new(samples: usize, rate: f64, settings: StretchSettings) -> Result<Self> {
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(SignalError::parameter("rate", rate, "it must be above 0"));
+        }
+        let spectrum = invertible(settings.spectrum())?;
+        let stretched = (samples as f64 / rate).round() as usize;
+        check_room("the stretched signal", stretched, size_of::<f32>())?;
+        let queue = FrameQueue::new(spectrum.framing)?;
+        let inside = queue.inner_framing();
+        let plan = Plan {
+            frames: spectrum.framing.count(samples),
+            rate,
+            samples: stretched,
+        };
+        Ok(Self {
+            samples: stretched,
+            queue,
+            vocoder: engine_for_this_machine!(Blocks::Wide, Vocoder::new(&spectrum, inside, plan)),
+        })
+    }
+
+    /// Samples of the result.
+    pub fn length(&self) -> usize {
+        self.samples
+    }
+
+    /// Takes the next samples; appends what they complete.
+    pub fn process(&mut self, chunk: &[f32], out: &mut Vec<f32>) {
+        self.queue.push(chunk);
+        let ready = self.queue.ready();
+        self.take(ready / self.vocoder.width() * self.vocoder.width(), out);
+    }
+
+    /// Ends the signal; appends what is left.
+    pub fn finish(mut self, out: &mut Vec<f32>) {
+        let left = self.queue.close();
+        self.take(left, out);
+    }
+
+    fn take(&mut self, frames: usize, out: &mut Vec<f32>) {
+        let width = self.vocoder.width();
+        for first in (0..frames).step_by(width) {
+            let here = width.min(frames - first);
+            self.vocoder.take(self.queue.frames(here), here, out);
+            self.queue.remove(here);
+        }
+    }
+}
+
 /// What makes a signal longer or shorter.
-pub(super) trait Stretch {
-    /// `signal`, which is not empty, at `rate` times its speed, into `out`.
-    fn stretch(&mut self, signal: &[f32], rate: f64, out: &mut [f32]);
+pub(super) trait Stretch: Send {
+    /// Frames to a block.
+    fn width(&self) -> usize;
+    /// Takes the samples of the next block of frames, a whole one but for the last; appends what they complete.
+    fn take(&mut self, samples: &[f32], frames: usize, out: &mut Vec<f32>);
 }
 
 #[cfg(test)]
@@ -129,6 +183,27 @@ mod tests {
                 let out = time_stretch(&tone(900.0, samples), rate, settings).unwrap();
                 assert_eq!(out.len(), (samples as f64 / rate).round() as usize);
                 assert!(out.iter().all(|x| x.abs() < 1.0), "{samples} at {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_cutting_gives_the_bits_of_the_whole() {
+        let settings = StretchSettings::for_voice(16_000);
+        for samples in [0, 1, 700, 30_011] {
+            let signal = tone(523.0, samples);
+            for rate in [0.3, 1.0, 1.7, 3.0, 40.0] {
+                let whole = time_stretch(&signal, rate, settings).unwrap();
+                for size in [1, 999, 16_384, 40_000] {
+                    let mut stream = TimeStretchStream::new(samples, rate, settings).unwrap();
+                    assert_eq!(stream.length(), whole.len());
+                    let mut out = Vec::new();
+                    for chunk in signal.chunks(size) {
+                        stream.process(chunk, &mut out);
+                    }
+                    stream.finish(&mut out);
+                    assert_eq!(out, whole, "{samples} at {rate} in chunks of {size}");
+                }
             }
         }
     }
