@@ -51,11 +51,11 @@ pub use onset::{
 };
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision,
-    DevicePyinTrack, HqPitch, HqTrack, PitchRange, PraatLook, PraatPitch, PraatSettings,
-    PraatStream, PraatTrack, PrecisePraat, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack,
-    Swipe, SwipeTrack, UndecidedFrame, Yin, YinStream, audit_pyin_on_cuda, crepe_on_cuda,
-    hq_on_cuda, praat_on_cuda, pyin_in_place, pyin_on_cuda, swipe_on_cuda, yin_in_place,
-    yin_on_cuda,
+    DevicePyinTrack, HqFirstLook, HqLook, HqPitch, HqSecondLook, HqThirdLook, HqTrack, PitchRange,
+    PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, Pyin, PyinAudit,
+    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeStream, SwipeTrack, UndecidedFrame, Yin,
+    YinStream, audit_pyin_on_cuda, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_in_place,
+    pyin_on_cuda, swipe_on_cuda, yin_in_place, yin_on_cuda,
 };
 pub use resample::{resample_in_place, resample_on_cuda};
 pub use spectrum::{
@@ -72,8 +72,8 @@ pub use vad::{
 pub use warpsmith_neural::Weights;
 pub use warpsmith_signal as signal;
 pub use warpsmith_signal::{
-    Audio, Bridging, ChannelChoice, Conditioning, Derivative, EnergyVad, Framing, LevelStream,
-    Levels, Loudness, Padding, Result, SILENCE_LUFS, Segment, SignalError, SpectrumSettings,
-    Symmetry, Window, check_finite, delta, integrated_loudness, segments,
+    Audio, Bridging, ChannelChoice, Conditioning, DeltaStream, Derivative, EnergyVad, Framing,
+    LevelStream, Levels, Loudness, Padding, Result, SILENCE_LUFS, Segment, SignalError,
+    SpectrumSettings, Symmetry, Window, check_finite, delta, integrated_loudness, segments,
 };
 pub use workloads::workloads;

@@ -15,6 +15,8 @@ pub struct MelStream {
     queue: FrameQueue,
     feature: MelFeature,
     rows: usize,
+    /// Frames that are held back, because the last of a signal may not be wanted.
+    held: usize,
 }
 
 impl MelStream {
@@ -55,7 +57,7 @@ impl MelStream {
     }
 
     fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {
-        if settings.dynamic_range.is_some() || settings.drop_last_frame {
+        if settings.dynamic_range.is_some() {
             return Err(SignalError::parameter(
                 "dynamic range",
                 "limited",
@@ -63,12 +65,16 @@ impl MelStream {
             ));
         }
         let queue = FrameQueue::new(settings.spectrum.framing)?;
-        let mut inner = settings;
+        let mut inner = FeatureSettings {
+            drop_last_frame: false,
+            ..settings
+        };
         inner.spectrum.framing = queue.inner_framing();
         inner.layout = Layout::FramesFirst;
         Ok(Self {
             queue,
             rows: settings.rows(),
+            held: usize::from(settings.drop_last_frame),
             feature: MelFeature::with_blocks(inner, blocks)?,
         })
     }
@@ -77,13 +83,13 @@ impl MelStream {
     /// together.
     pub fn process(&mut self, chunk: &[f32], out: &mut Vec<f32>) -> Result<()> {
         self.queue.push(chunk);
-        self.emit(self.queue.ready(), out)
+        self.emit(self.queue.ready().saturating_sub(self.held), out)
     }
 
     /// Ends the signal; appends the frames that reach beyond its end.
     pub fn finish(mut self, out: &mut Vec<f32>) -> Result<()> {
         let frames = self.queue.close();
-        self.emit(frames, out)
+        self.emit(frames.saturating_sub(self.held), out)
     }
 
     fn emit(&mut self, frames: usize, out: &mut Vec<f32>) -> Result<()> {

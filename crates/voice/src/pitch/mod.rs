@@ -17,7 +17,7 @@ pub(crate) use autocorrelation::{
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
 pub(crate) use hq::HQ;
-pub use hq::{HqPitch, HqTrack, hq_on_cuda};
+pub use hq::{HqFirstLook, HqLook, HqPitch, HqSecondLook, HqThirdLook, HqTrack, hq_on_cuda};
 pub(crate) use praat::PRAAT;
 pub use praat::{
     PraatLook, PraatPitch, PraatSettings, PraatStream, PraatTrack, PrecisePraat, praat_on_cuda,
@@ -29,6 +29,6 @@ pub use pyin::{
 };
 pub use range::PitchRange;
 pub(crate) use swipe::SWIPE;
-pub use swipe::{Swipe, SwipeTrack, swipe_on_cuda};
+pub use swipe::{Swipe, SwipeStream, SwipeTrack, swipe_on_cuda};
 pub(crate) use yin::YIN;
 pub use yin::{Yin, YinStream, yin_in_place, yin_on_cuda};

@@ -246,12 +246,6 @@ impl Autocorrelation {
         self.placement.reach()
     }
 
-    /// Shows every frame of `signal` to `see`, in order.
-    pub(crate) fn each(&mut self, signal: &[f32], see: impl FnMut(usize, Frame<'_>)) {
-        let frames = self.placement.frames(signal.len());
-        self.each_of(Stretch::all(signal), 0..frames, see);
-    }
-
     /// Shows these frames, which lie in the stretch, to `see`, in order.
     pub(crate) fn each_of(
         &mut self,

@@ -11,8 +11,8 @@ mod warp_memory;
 mod windowed_frames;
 
 pub use cpu::CorrelationWindow;
-pub(crate) use cpu::{Alignment, Autocorrelation, Placement};
+pub(crate) use cpu::{Alignment, Autocorrelation, Frame, Placement};
 pub(crate) use sinc_peak::sinc_peak;
-pub(crate) use stretch::{ArrivingFrames, Stretch};
+pub(crate) use stretch::{ArrivingFrames, ArrivingPlaces, Stretch};
 pub(crate) use warp_memory::{WarpMemory, shape_of};
 pub(crate) use windowed_frames::WindowedFrames;

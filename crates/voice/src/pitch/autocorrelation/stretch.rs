@@ -36,11 +36,69 @@ impl<'a> Stretch<'a> {
         &self.samples[from - self.at..to - self.at]
     }
 
+    /// These samples, if they all lie in the whole signal.
+    #[inline(always)]
+    pub(crate) fn get(&self, places: Range<usize>) -> Option<&'a [f32]> {
+        (places.start <= places.end && places.end <= self.length)
+            .then(|| self.part(places.start, places.end))
+    }
+
     /// The samples on either side of a place, as far as the signal reaches.
     #[inline(always)]
     pub(crate) fn around(&self, centre: usize, before: usize, after: usize) -> &'a [f32] {
         let to = (centre + after).min(self.length);
         self.part(centre.saturating_sub(before), to)
+    }
+}
+
+/// The samples around places of a signal that come in their order.
+pub(crate) struct ArrivingPlaces {
+    samples: Vec<f32>,
+    at: usize,
+    length: usize,
+    /// Samples on either side of a place.
+    reach: usize,
+}
+
+impl ArrivingPlaces {
+    /// Of a signal of so many samples, none of which has arrived.
+    pub(crate) fn new(length: usize, reach: usize) -> Self {
+        Self {
+            samples: Vec::new(),
+            at: 0,
+            length,
+            reach,
+        }
+    }
+
+    /// Samples of the whole signal.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Takes the next samples.
+    pub(crate) fn push(&mut self, piece: &[f32]) {
+        self.samples.extend_from_slice(piece);
+    }
+
+    /// What lies around a place, once all of it has arrived.
+    pub(crate) fn around(&self, place: usize) -> Option<Stretch<'_>> {
+        let end = (place + self.reach).min(self.length);
+        (self.at + self.samples.len() >= end).then_some(Stretch {
+            samples: &self.samples,
+            at: self.at,
+            length: self.length,
+        })
+    }
+
+    /// Drops what only places before this one need, when that has become half of what is there.
+    pub(crate) fn pass(&mut self, place: usize) {
+        let gone = place.saturating_sub(self.reach).saturating_sub(self.at);
+        if 2 * gone > self.samples.len() {
+            let gone = gone.min(self.samples.len());
+            self.samples.drain(..gone);
+            self.at += gone;
+        }
     }
 }
 

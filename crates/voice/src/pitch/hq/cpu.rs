@@ -2,10 +2,12 @@
 
 use warpsmith_signal::Result;
 
-use super::contour::{Heard, contour};
+use super::contour::Heard;
+use super::looks::{HqFirstLook, HqLook};
 use super::repetition::Repetition;
-use crate::pitch::autocorrelation::sinc_peak;
-use crate::pitch::autocorrelation::{Alignment, Autocorrelation, Placement};
+use crate::pitch::autocorrelation::{
+    Alignment, Autocorrelation, Frame, Placement, Stretch, sinc_peak,
+};
 use crate::pitch::path::{Candidate, PathCosts, candidate, tops};
 use crate::pitch::range::PitchRange;
 
@@ -84,6 +86,17 @@ impl HqPlan {
         }
     }
 
+    /// The sample at a frame's time.
+    pub(super) fn centre(&self, seconds: f64) -> usize {
+        (seconds * self.placement.rate).round() as usize
+    }
+
+    /// Samples on either side of a frame's centre that the second and the third look see at most: periods may be a
+    /// little longer than the longest that is looked for.
+    pub(super) fn reach(&self) -> usize {
+        (OWN_PERIODS * self.placement.rate / self.range.low_hz) as usize + 4 * REACH
+    }
+
     /// The longest pause that is bridged, frames.
     pub(crate) fn longest_pause(&self) -> usize {
         (PAUSE * self.placement.rate / self.placement.hop as f64).round() as usize
@@ -113,65 +126,30 @@ impl HqPitch {
 
     /// The track of `signal`; empty where it is shorter than a window.
     pub fn track(&mut self, signal: &[f32]) -> HqTrack {
-        let (candidates, confidence) = self.first_look(signal);
-        let path = self.plan.costs().best_path(&candidates);
-        let seconds = self.plan.placement.times(path.len(), signal.len());
-        let mut frequency: Vec<f64> = path
-            .iter()
-            .zip(&candidates)
-            .map(|(index, candidates)| candidates[*index].frequency)
-            .collect();
-        self.bridge_pauses(&mut frequency);
-        let mut repetition = Repetition::new(self.plan.placement.rate, self.plan.range);
-        self.second_look(signal, &mut repetition, &seconds, &mut frequency);
-        let heard: Vec<Heard> = frequency
-            .iter()
-            .zip(&seconds)
-            .map(|(hertz, seconds)| self.hear(signal, &repetition, *seconds, *hertz))
-            .collect();
-        let hop = self.plan.placement.hop as f64 / self.plan.placement.rate;
-        let frequency = contour(&heard, hop);
-        HqTrack {
-            seconds,
-            frequency: frequency.iter().map(|hertz| *hertz as f32).collect(),
-            confidence,
-        }
+        let mut look = HqLook::default();
+        look.hear(signal);
+        // Frames are looked at in blocks of the vector's width: pieces with so many of them that the last block of a
+        // piece, which is mostly not full, does not matter.
+        let pieces = || signal.chunks(1 << 18);
+        let mut first = self.first_look(look);
+        pieces().for_each(|piece| first.hear(piece));
+        let mut second = first.finish();
+        pieces().for_each(|piece| second.hear(piece));
+        let mut third = second.finish();
+        pieces().for_each(|piece| third.hear(piece));
+        third.finish()
     }
 
-    /// The candidates of every frame from averaged autocorrelations, and the strongest of each.
-    fn first_look(&mut self, signal: &[f32]) -> (Vec<Vec<Candidate>>, Vec<f32>) {
-        let (placement, range) = (self.plan.placement, self.plan.range);
-        let frames = placement.frames(signal.len());
-        let reach = self.correlation.reach();
-        let loudest = signal.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
-        let mut looks = Looks {
-            placement,
-            range,
-            loudest: f64::from(loudest),
-            first: 0,
-            recent: Vec::new(),
-            peaks: Vec::new(),
-            mean: vec![0.0; reach],
-            candidates: Vec::with_capacity(frames),
-            confidence: Vec::with_capacity(frames),
-        };
-        self.correlation.each(signal, |frame, seen| {
-            looks.peaks.push(seen.peak);
-            looks.recent.push(seen.correlation.to_vec());
-            // A frame is judged when those after it are known.
-            if frame >= AROUND {
-                looks.judge(frame - AROUND);
-            }
-        });
-        for frame in frames.saturating_sub(AROUND)..frames {
-            looks.judge(frame);
-        }
-        (looks.candidates, looks.confidence)
+    /// The first look at a signal that is heard in pieces, after one at its length and its peak.
+    pub fn first_look(&mut self, look: HqLook) -> HqFirstLook<'_> {
+        HqFirstLook::new(self.plan, &mut self.correlation, look)
     }
+}
 
+impl HqPlan {
     /// Fills short pauses between voiced frames of about the same pitch.
-    fn bridge_pauses(&self, frequency: &mut [f64]) {
-        let longest = self.plan.longest_pause();
+    pub(super) fn bridge_pauses(&self, frequency: &mut [f64]) {
+        let longest = self.longest_pause();
         let mut before: Option<usize> = None;
         for here in 0..frequency.len() {
             if frequency[here] <= 0.0 {
@@ -191,34 +169,14 @@ impl HqPitch {
         }
     }
 
-    /// The best path through the periods of repetition around the first look's answers, in each
-    /// voiced stretch.
-    fn second_look(
-        &self,
-        signal: &[f32],
-        repetition: &mut Repetition,
-        seconds: &[f64],
-        frequency: &mut [f64],
-    ) {
-        let costs = self.plan.glide_costs();
-        let mut stretch: Vec<Vec<Candidate>> = Vec::new();
-        for frame in 0..=frequency.len() {
-            if let Some(hertz) = frequency.get(frame).filter(|hertz| **hertz > 0.0) {
-                let centre = (seconds[frame] * self.plan.placement.rate).round() as usize;
-                stretch.push(repetition.candidates(signal, centre, *hertz));
-            } else if !stretch.is_empty() {
-                let slots = &mut frequency[frame - stretch.len()..frame];
-                let chosen = costs.best_path(&stretch);
-                for ((slot, candidates), index) in slots.iter_mut().zip(&stretch).zip(chosen) {
-                    *slot = candidates[index].frequency;
-                }
-                stretch.clear();
-            }
-        }
-    }
-
     /// What is heard around a frame where the looks before chose a frequency.
-    fn hear(&self, signal: &[f32], repetition: &Repetition, seconds: f64, chosen: f64) -> Heard {
+    pub(super) fn hear(
+        &self,
+        signal: Stretch<'_>,
+        repetition: &Repetition,
+        seconds: f64,
+        chosen: f64,
+    ) -> Heard {
         if chosen <= 0.0 {
             return Heard {
                 frequency: 0.0,
@@ -233,7 +191,7 @@ impl HqPitch {
         let late = if sure {
             0.0
         } else {
-            let centre = (seconds * self.plan.placement.rate).round() as usize;
+            let centre = self.centre(seconds);
             repetition.late(signal, centre, frequency)
         };
         Heard {
@@ -245,15 +203,15 @@ impl HqPitch {
 
     /// The frequency near `chosen` in a window of the frame's own periods and the height of the
     /// autocorrelation there, where the frame is clean.
-    fn third_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> Option<(f64, f64)> {
-        let period = self.plan.placement.rate / chosen;
+    fn third_look(&self, signal: Stretch<'_>, seconds: f64, chosen: f64) -> Option<(f64, f64)> {
+        let period = self.placement.rate / chosen;
         // At least so long that the interpolation finds well-founded lags around a short period; odd,
         // so that a sample lies in the middle.
         let length = (OWN_PERIODS * period)
             .max(2.0 * (period + REACH as f64))
             .ceil() as usize
             | 1;
-        let centre = (seconds * self.plan.placement.rate).round() as usize;
+        let centre = self.centre(seconds);
         let start = centre.checked_sub(length / 2)?;
         let frame = signal.get(start..start + length)?;
         let mean = frame.iter().map(|x| f64::from(*x)).sum::<f64>() / length as f64;
@@ -296,7 +254,7 @@ impl HqPitch {
         let (place, height) = sinc_peak(&r, near as f64);
         let moved = (place / period).log2().abs();
         let trusted = height >= CLEAN && place > 1.0 && moved < 1.0 / 12.0;
-        trusted.then(|| (self.plan.placement.rate / place, height))
+        trusted.then(|| (self.placement.rate / place, height))
     }
 }
 
@@ -316,7 +274,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The frames around the one that is judged.
-struct Looks {
+pub(super) struct Looks {
     placement: Placement,
     range: PitchRange,
     loudest: f64,
@@ -325,11 +283,42 @@ struct Looks {
     recent: Vec<Vec<f32>>,
     peaks: Vec<f32>,
     mean: Vec<f32>,
-    candidates: Vec<Vec<Candidate>>,
-    confidence: Vec<f32>,
+    /// The candidates of frames that were judged, for somebody to take.
+    pub(super) candidates: Vec<Vec<Candidate>>,
+    pub(super) confidence: Vec<f32>,
 }
 
 impl Looks {
+    pub(super) fn new(plan: &HqPlan, reach: usize, loudest: f32) -> Self {
+        Self {
+            placement: plan.placement,
+            range: plan.range,
+            loudest: f64::from(loudest),
+            first: 0,
+            recent: Vec::new(),
+            peaks: Vec::new(),
+            mean: vec![0.0; reach],
+            candidates: Vec::new(),
+            confidence: Vec::new(),
+        }
+    }
+
+    /// Takes the next frame; one is judged when those after it are known.
+    pub(super) fn see(&mut self, frame: usize, seen: &Frame<'_>) {
+        self.peaks.push(seen.peak);
+        self.recent.push(seen.correlation.to_vec());
+        if frame >= AROUND {
+            self.judge(frame - AROUND);
+        }
+    }
+
+    /// Judges the last of so many frames, which have none after them.
+    pub(super) fn finish(&mut self, frames: usize) {
+        for frame in frames.saturating_sub(AROUND)..frames {
+            self.judge(frame);
+        }
+    }
+
     fn judge(&mut self, frame: usize) {
         if self.first + AROUND < frame {
             self.recent.remove(0);

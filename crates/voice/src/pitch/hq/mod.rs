@@ -15,9 +15,11 @@ mod contour;
 mod cpu;
 mod cuda;
 mod kernels;
+mod looks;
 mod repetition;
 mod workload;
 
 pub use cpu::{HqPitch, HqTrack};
 pub use cuda::hq_on_cuda;
+pub use looks::{HqFirstLook, HqLook, HqSecondLook, HqThirdLook};
 pub(crate) use workload::HQ;

@@ -6,6 +6,7 @@
 //! Instants a little before and after are heard too, at half weight: noise differs there, the voice does
 //! not.
 
+use crate::pitch::autocorrelation::Stretch;
 use crate::pitch::path::Candidate;
 use crate::pitch::range::PitchRange;
 use warpsmith_signal::parabola;
@@ -42,7 +43,7 @@ impl Repetition {
     /// `near` itself and the frequencies around it at which the correlation has a maximum.
     pub(super) fn candidates(
         &mut self,
-        signal: &[f32],
+        signal: Stretch<'_>,
         centre: usize,
         near: f64,
     ) -> Vec<Candidate> {
@@ -56,7 +57,7 @@ impl Repetition {
         // The longest lag looks furthest.
         let reach = (high + high.max(SHORTEST)).div_ceil(2) + aside;
         let start = centre.saturating_sub(reach);
-        let end = (centre + reach).min(signal.len());
+        let end = (centre + reach).min(signal.length());
         let Some(around) = signal.get(start..end) else {
             return vec![Candidate {
                 frequency: near,
@@ -100,7 +101,7 @@ impl Repetition {
     }
 
     /// Seconds from `centre` to the middle of what a period repeats of the one before; 0 at the edges.
-    pub(super) fn late(&self, signal: &[f32], centre: usize, frequency: f64) -> f64 {
+    pub(super) fn late(&self, signal: Stretch<'_>, centre: usize, frequency: f64) -> f64 {
         let period = (self.rate / frequency).round() as usize;
         let stretch = |from: usize| signal.get(from..from + period);
         let Some((a, b)) = centre
@@ -188,7 +189,7 @@ mod tests {
         let mut repetition = Repetition::new(16_000.0, PitchRange::VOICE);
         for centre in [3200usize, 8000, 12_800] {
             let truth = 100.0 * (four * centre as f64 / 16_000.0).exp();
-            let found = repetition.candidates(&signal, centre, 1.2 * truth);
+            let found = repetition.candidates(Stretch::all(&signal), centre, 1.2 * truth);
             let best = found
                 .iter()
                 .max_by(|a, b| a.strength.total_cmp(&b.strength));
@@ -202,10 +203,10 @@ mod tests {
         let signal = voice(400, |t| 200.0 * t);
         let mut repetition = Repetition::new(16_000.0, PitchRange::VOICE);
         for centre in [0, 5, 399, 4000] {
-            let found = repetition.candidates(&signal, centre, 100.0);
+            let found = repetition.candidates(Stretch::all(&signal), centre, 100.0);
             assert_eq!(found[0].frequency, 100.0);
         }
-        let silent = repetition.candidates(&[0.0; 4000], 2000, 100.0);
+        let silent = repetition.candidates(Stretch::all(&[0.0; 4000]), 2000, 100.0);
         assert_eq!(silent.len(), 1);
     }
 }

@@ -51,19 +51,83 @@ impl Swipe {
 
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> SwipeTrack {
+        let mut track = SwipeTrack::default();
         let frames = self.frames(signal.len());
-        let mut track = SwipeTrack {
-            seconds: self.plan.seconds(frames),
-            frequency: Vec::with_capacity(frames),
-            strength: Vec::with_capacity(frames),
-        };
+        for first in (0..frames).step_by(self.engine.section()) {
+            let last = (first + self.engine.section()).min(frames);
+            self.hear((signal, 0), first..last, &mut track);
+        }
+        track
+    }
+
+    /// Appends the frames of a section; `signal` has what they reach of the whole, and the place of its first sample.
+    fn hear(&mut self, signal: (&[f32], usize), section: Range<usize>, track: &mut SwipeTrack) {
+        let seconds = section.clone().map(|frame| self.plan.seconds(frame));
+        track.seconds.extend(seconds);
         let (plan, threshold) = (&self.plan, self.threshold);
-        self.engine.each(signal, &mut |strengths| {
+        self.engine.each(signal, section, &mut |strengths| {
             let (frequency, strength) = chosen(plan, strengths, threshold);
             track.frequency.push(frequency);
             track.strength.push(strength);
         });
-        track
+    }
+}
+
+/// A track of a signal that is still arriving: any cutting into chunks gives the bits of the whole.
+pub struct SwipeStream {
+    swipe: Swipe,
+    /// The samples that are still needed, and the place of the first.
+    samples: Vec<f32>,
+    origin: usize,
+    /// Frames that are tracked.
+    done: usize,
+}
+
+impl SwipeStream {
+    /// A stream that has heard nothing.
+    pub fn new(swipe: Swipe) -> Self {
+        Self {
+            swipe,
+            samples: Vec::new(),
+            origin: 0,
+            done: 0,
+        }
+    }
+
+    /// Takes the next samples; appends the frames whose surroundings they complete.
+    pub fn process(&mut self, chunk: &[f32], track: &mut SwipeTrack) {
+        self.samples.extend_from_slice(chunk);
+        let section = self.swipe.engine.section();
+        let longest = self.swipe.plan.windows[0].length;
+        let apart = longest / 2;
+        loop {
+            let next = self.done + section;
+            // The last frame lies before one of the longest window's, which reaches half its length beyond.
+            let reach = ((next - 1) * self.swipe.plan.hop / apart + 2) * apart;
+            if self.origin + self.samples.len() < reach {
+                return;
+            }
+            let signal = (&self.samples[..], self.origin);
+            self.swipe.hear(signal, self.done..next, track);
+            self.done = next;
+            // Windows lie where they do in the whole: what is gone ends where one of the longest begins.
+            let first = next * self.swipe.plan.hop / apart;
+            let kept = first.saturating_sub(1) * apart;
+            self.samples
+                .drain(..(kept - self.origin).min(self.samples.len()));
+            self.origin = kept;
+        }
+    }
+
+    /// Ends the signal; appends the frames that are left.
+    pub fn finish(mut self, track: &mut SwipeTrack) {
+        let frames = self.swipe.frames(self.origin + self.samples.len());
+        let section = self.swipe.engine.section();
+        for first in (self.done..frames).step_by(section) {
+            let signal = (&self.samples[..], self.origin);
+            let last = (first + section).min(frames);
+            self.swipe.hear(signal, first..last, track);
+        }
     }
 }
 
@@ -89,8 +153,16 @@ fn chosen(plan: &SwipePlan, strengths: &[f32], threshold: f32) -> (f32, f32) {
 }
 
 trait SwipeEngine: Send {
-    /// Hands the strengths of all candidates of each frame to `take`.
-    fn each(&mut self, signal: &[f32], take: &mut dyn FnMut(&[f32]));
+    /// Frames that are heard together.
+    fn section(&self) -> usize;
+    /// Hands the strengths of all candidates of each frame of a section to `take`; a signal comes with the place of
+    /// its first sample in the whole.
+    fn each(
+        &mut self,
+        signal: (&[f32], usize),
+        section: Range<usize>,
+        take: &mut dyn FnMut(&[f32]),
+    );
 }
 
 struct Engine<V> {
@@ -115,7 +187,7 @@ impl<V: Lanes> Engine<V> {
     }
 
     /// Adds what window `number` hears in the frames of `section`.
-    fn add(&mut self, signal: &[f32], number: usize, section: &Range<usize>) {
+    fn add(&mut self, (signal, origin): (&[f32], usize), number: usize, section: &Range<usize>) {
         let window = &self.plan.windows[number];
         let apart = window.length / 2;
         let (first, last) = (
@@ -127,7 +199,8 @@ impl<V: Lanes> Engine<V> {
         let blocks = (last + 2 - first).div_ceil(V::WIDTH);
         self.rows.resize(blocks * V::WIDTH * width, 0.0);
         for (block, rows) in self.rows.chunks_exact_mut(V::WIDTH * width).enumerate() {
-            let levels = self.loudness[number].block(signal, first + block * V::WIDTH);
+            let here = first - origin / apart + block * V::WIDTH;
+            let levels = self.loudness[number].block(signal, here);
             self.kernels.apply(levels, &window.candidates, rows);
         }
         let heard = &window.candidates;
@@ -148,21 +221,25 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> SwipeEngine for Engine<V> {
-    fn each(&mut self, signal: &[f32], take: &mut dyn FnMut(&[f32])) {
-        let frames = self.plan.frames(signal.len());
-        let candidates = self.plan.candidates.len();
-        // As many as one block of the longest windows reaches.
+    /// As many as one block of the longest windows reaches.
+    fn section(&self) -> usize {
         let reach = (V::WIDTH - 1) * self.plan.windows[0].length / 2;
-        let section = (reach / self.plan.hop).max(1);
-        for first in (0..frames).step_by(section) {
-            let section = first..(first + section).min(frames);
-            self.sums.clear();
-            self.sums.resize(section.len() * candidates, 0.0);
-            for window in 0..self.plan.windows.len() {
-                self.add(signal, window, &section);
-            }
-            self.sums.chunks_exact(candidates).for_each(&mut *take);
+        (reach / self.plan.hop).max(1)
+    }
+
+    fn each(
+        &mut self,
+        signal: (&[f32], usize),
+        section: Range<usize>,
+        take: &mut dyn FnMut(&[f32]),
+    ) {
+        let candidates = self.plan.candidates.len();
+        self.sums.clear();
+        self.sums.resize(section.len() * candidates, 0.0);
+        for window in 0..self.plan.windows.len() {
+            self.add(signal, window, &section);
         }
+        self.sums.chunks_exact(candidates).for_each(&mut *take);
     }
 }
 
@@ -296,6 +373,23 @@ mod tests {
         let late = track(16_000, &delayed);
         assert_eq!(late.frequency[32..], whole.frequency);
         assert_eq!(late.strength[32..], whole.strength);
+    }
+
+    #[test]
+    fn any_cutting_gives_the_bits_of_the_whole() {
+        for (rate, hop, seconds) in [(16_000, 160, 2.3), (44_100, 441, 1.1), (8_000, 5000, 4.0)] {
+            let signal = tone(rate, seconds, |seconds| 120.0 + 30.0 * seconds);
+            let swipe = || Swipe::new(rate, hop, PitchRange::VOICE, Swipe::THRESHOLD).unwrap();
+            let whole = swipe().track(&signal);
+            for size in [37, 4096, 200_000] {
+                let (mut stream, mut track) = (SwipeStream::new(swipe()), SwipeTrack::default());
+                for chunk in signal.chunks(size) {
+                    stream.process(chunk, &mut track);
+                }
+                stream.finish(&mut track);
+                assert_eq!(track, whole, "{rate} Hz in chunks of {size}");
+            }
+        }
     }
 
     #[test]

@@ -343,7 +343,7 @@ pub fn swipe_on_cuda(
     Ok(tracks
         .iter()
         .map(|pairs| SwipeTrack {
-            seconds: plan.seconds(pairs.len() / 2),
+            seconds: (0..pairs.len() / 2).map(|n| plan.seconds(n)).collect(),
             frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
             strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
         })

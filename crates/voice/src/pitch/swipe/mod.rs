@@ -12,6 +12,6 @@ mod plan;
 mod strength;
 mod workload;
 
-pub use cpu::{Swipe, SwipeTrack};
+pub use cpu::{Swipe, SwipeStream, SwipeTrack};
 pub use cuda::swipe_on_cuda;
 pub(crate) use workload::SWIPE;

@@ -143,9 +143,8 @@ impl SwipePlan {
     }
 
     /// When the first `frames` frames are.
-    pub(crate) fn seconds(&self, frames: usize) -> Vec<f64> {
-        let rate = f64::from(self.sample_rate);
-        (0..frames).map(|n| (n * self.hop) as f64 / rate).collect()
+    pub(crate) fn seconds(&self, frame: usize) -> f64 {
+        (frame * self.hop) as f64 / f64::from(self.sample_rate)
     }
 
     /// Frames of a signal of `samples` samples.
