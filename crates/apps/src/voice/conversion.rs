@@ -10,6 +10,8 @@ use warpsmith_voice::signal::{
 };
 use warpsmith_voice::{Audio, ChannelChoice};
 
+use super::sound::{Change, Whole};
+
 /// What is wanted.
 #[derive(Clone)]
 pub(super) struct Wanted {
@@ -23,13 +25,12 @@ pub(super) struct Wanted {
     pub(super) level: Option<LevelTarget>,
 }
 
-/// Hears the same sound again from its start.
-pub(super) type Again<'a> = &'a dyn Fn(&mut dyn FnMut(&Audio) -> Result<()>) -> Result<()>;
-
 /// A sound on its way.
 pub(super) struct Conversion {
     wanted: Wanted,
     channels: usize,
+    /// Samples to a channel before the change.
+    samples: usize,
     /// One to a channel, where the rate is another.
     streams: Vec<ResampleStream>,
     /// What is kept of the sound at its new rate, and the samples before the next.
@@ -41,13 +42,14 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    /// Prepares for a sound like the one that is shown, which `again` plays for first looks.
-    pub(super) fn new(wanted: &Wanted, like: &Audio, again: Again<'_>) -> Result<Self> {
+    /// Prepares for a sound.
+    pub(super) fn new(wanted: &Wanted, whole: &Whole<'_>) -> Result<Self> {
+        let again = whole.again;
         let kept = match wanted.trim {
             None => None,
             Some(settings) => {
                 let mut look = TrimLook::new(settings)?;
-                let mut found = Self::begin(wanted, like, None)?;
+                let mut found = Self::begin(wanted, whole, None)?;
                 let mut hear = |sound: Audio| -> Result<()> {
                     // All channels are cut at the same places: where their mean is loud.
                     look.hear(&sound.signal(ChannelChoice::Mix)?);
@@ -61,35 +63,36 @@ impl Conversion {
         let gain_db = match wanted.level {
             None => None,
             Some(target) => {
-                let mut found = Self::begin(wanted, like, kept.clone())?;
+                let mut found = Self::begin(wanted, whole, kept.clone())?;
                 let mut meter = GainMeter::new(target, wanted.rate, found.channels);
                 let mut hear = |sound: &Audio| {
                     let channels: Vec<&[f32]> = sound.channels.iter().map(|c| &c[..]).collect();
                     meter.push(&channels);
                 };
                 again(&mut |piece| {
-                    hear(&found.piece(piece)?);
+                    hear(&found.next(piece)?);
                     Ok(())
                 })?;
-                hear(&found.finish()?);
+                hear(&found.rest()?);
                 Some(meter.finish()?)
             }
         };
         Ok(Self {
             gain_db,
-            ..Self::begin(wanted, like, kept)?
+            ..Self::begin(wanted, whole, kept)?
         })
     }
 
     /// At the start of the sound, at its own level.
-    fn begin(wanted: &Wanted, like: &Audio, kept: Option<Range<usize>>) -> Result<Self> {
+    fn begin(wanted: &Wanted, whole: &Whole<'_>, kept: Option<Range<usize>>) -> Result<Self> {
         let channels = match wanted.channel {
             Some(_) => 1,
-            None => like.channels.len(),
+            None => whole.channels,
         };
         let mut conversion = Self {
             wanted: wanted.clone(),
             channels,
+            samples: whole.samples,
             streams: Vec::new(),
             kept,
             heard: 0,
@@ -108,30 +111,19 @@ impl Conversion {
         Ok(conversion)
     }
 
-    /// Samples to a channel of what becomes of so many.
-    pub(super) fn length(&self, samples: usize) -> usize {
-        let resampled = match &self.wanted.resampler {
-            Some(resampler) => resampler.output_length(samples),
-            None => samples,
-        };
-        let kept = self.kept.as_ref().map_or(resampled, Range::len);
-        kept + self.tail()
-    }
-
     /// Samples that ring on in the room after the sound.
     fn tail(&self) -> usize {
         self.rooms.first().map_or(0, Reverb::tail)
     }
 
-    /// What becomes of the next piece.
-    pub(super) fn piece(&mut self, piece: &Audio) -> Result<Audio> {
+    /// What becomes of the next piece, at the sound's own level until the gain is known.
+    fn next(&mut self, piece: &Audio) -> Result<Audio> {
         let mut sound = self.resampled(piece)?;
         self.cut(&mut sound);
         Ok(self.in_room(sound))
     }
 
-    /// What is left when all is heard.
-    pub(super) fn finish(&mut self) -> Result<Audio> {
+    fn rest(&mut self) -> Result<Audio> {
         let mut sound = self.resampled_rest();
         self.cut(&mut sound);
         let tail = self.tail();
@@ -194,5 +186,24 @@ impl Conversion {
             amplify(&mut sound, gain_db);
         }
         sound
+    }
+}
+
+impl Change for Conversion {
+    fn length(&self) -> usize {
+        let resampled = match &self.wanted.resampler {
+            Some(resampler) => resampler.output_length(self.samples),
+            None => self.samples,
+        };
+        let kept = self.kept.as_ref().map_or(resampled, Range::len);
+        kept + self.tail()
+    }
+
+    fn piece(&mut self, piece: &Audio) -> Result<Audio> {
+        self.next(piece)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Audio> {
+        self.rest()
     }
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use warpsmith_device::{CudaDevice, Device, DeviceChoice, DeviceError};
 use warpsmith_voice::check_room;
-use warpsmith_voice::signal::{Quality, Resampler};
 use warpsmith_wisdom::Problem;
 use warpsmith_workload::WorkloadError;
 
-use super::input::{Input, of_file};
-use super::live::Listening;
+use super::input::Input;
+use super::live::{Listening, Resampled, resampler, say_resampled};
 use super::sheet::{Destination, Sheet};
 use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
@@ -88,7 +87,14 @@ impl Task<'_> {
             input, destination, ..
         } = self;
         let Some(gpu) = gpu_for(global, self.workload, input, self.fits)? else {
-            return destination.each_or_in_pieces(global, input, self.listener, |path| {
+            let listening = self.listener;
+            let at_rate = listening.map(|listening| {
+                |path: &Path, rate: u32| {
+                    Resampled::listener(global, path, rate, self.rate, listening)
+                }
+            });
+            let listener = at_rate.as_ref().map(|listener| listener as Listening<'_>);
+            return destination.each_or_in_pieces(global, input, listener, |path| {
                 let heard = self.hear(global, path)?;
                 let mut sheet = on_cpu(&heard.signal, heard.rate)?;
                 sheet.resampled_from = heard.resampled_from;
@@ -122,24 +128,17 @@ impl Task<'_> {
     /// Reads a file, at the rate that the analysis is defined at.
     fn hear(&self, global: &Global, path: &Path) -> Result<Heard> {
         let (signal, rate) = self.input.signal(path)?;
-        match self.rate.filter(|wanted| *wanted != rate) {
+        match resampler(path, rate, self.rate)? {
             None => Ok(Heard {
                 signal,
                 rate,
                 resampled_from: None,
             }),
-            Some(wanted) => {
-                let resampler = Resampler::new(rate, wanted, Quality::High)
-                    .map_err(|error| of_file(path, error.into()))?;
+            Some(resampler) => {
                 let samples = resampler.output_length(signal.len());
                 check_room("the resampled signal", samples, size_of::<f32>())?;
-                note(
-                    global,
-                    &format!(
-                        "note: `{}` is resampled from {rate} Hz to {wanted} Hz",
-                        path.display()
-                    ),
-                );
+                let wanted = self.rate.unwrap_or(rate);
+                say_resampled(global, path, rate, wanted);
                 Ok(Heard {
                     signal: resampler.process(&signal),
                     rate: wanted,

@@ -3,17 +3,18 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warpsmith_formats::wav::SampleFormat;
+use warpsmith_voice::ChannelChoice;
 use warpsmith_voice::effect::{
-    DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch,
+    DenoiseSettings, NoiseLook, NoiseReduction, NoiseSearch, PitchShiftStream, StretchSettings,
+    TimeStretchStream,
 };
 use warpsmith_voice::signal::{
     LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings,
 };
-use warpsmith_voice::{ChannelChoice, SignalError};
 
 use super::conversion::{Conversion, Wanted};
 use super::input::Input;
-use super::sound::{SoundOutput, by_channel};
+use super::sound::{ByChannel, Change, ChannelChange, SoundOutput, Whole};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::numbers;
@@ -48,19 +49,54 @@ fn parse_stretch(text: &str) -> Result<(f64, f64), String> {
 
 impl Denoise {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.output.each(global, &self.input, |audio| {
-            let rate = audio.sample_rate;
-            let settings = DenoiseSettings {
-                reduction_db: self.reduction,
-                margin_db: self.margin,
-            };
-            let mut denoiser = Denoiser::new(rate, settings)?;
+        let settings = DenoiseSettings {
+            reduction_db: self.reduction,
+            margin_db: self.margin,
+        };
+        // Settings are refused before any file is read.
+        NoiseSearch::new(16_000, settings)?;
+        let begin = |whole: &Whole<'_>| -> Result<Box<dyn Change>> {
+            let rate = whole.sample_rate;
             let sample = |seconds: f64| (seconds * f64::from(rate)) as usize;
-            let noise = self.noise.map(|(from, to)| sample(from)..sample(to));
-            by_channel(audio, |channel| {
-                Ok(denoiser.process(channel, noise.clone())?)
-            })
-        })
+            let named = self.noise.map(|(from, to)| sample(from)..sample(to));
+            let mut looks: Vec<NoiseLook> = match named {
+                Some(noise) => (0..whole.channels)
+                    .map(|_| NoiseLook::of_samples(rate, settings, whole.samples, &noise))
+                    .collect::<Result<_, _>>()?,
+                None => {
+                    let searches = (0..whole.channels).map(|_| NoiseSearch::new(rate, settings));
+                    let mut searches: Vec<NoiseSearch> = searches.collect::<Result<_, _>>()?;
+                    (whole.again)(&mut |piece| {
+                        let channels = searches.iter_mut().zip(&piece.channels);
+                        channels.for_each(|(search, samples)| search.hear(samples));
+                        Ok(())
+                    })?;
+                    searches.into_iter().map(NoiseSearch::finish).collect()
+                }
+            };
+            (whole.again)(&mut |piece| {
+                let channels = looks.iter_mut().zip(&piece.channels);
+                channels.for_each(|(look, samples)| look.hear(samples));
+                Ok(())
+            })?;
+            Ok(Box::new(ByChannel {
+                sample_rate: rate,
+                length: whole.samples,
+                channels: looks.into_iter().map(NoiseLook::finish).collect(),
+            }))
+        };
+        self.output
+            .each_in_pieces(global, &self.input, SampleFormat::Float32, &begin)
+    }
+}
+
+impl ChannelChange for NoiseReduction {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+        self.process(samples, out);
+    }
+
+    fn finish(self, out: &mut Vec<f32>) {
+        self.finish(out);
     }
 }
 
@@ -106,13 +142,22 @@ impl VocoderSizes {
 
 impl PitchShift {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        stretched(
-            &self.output,
-            self.sizes,
-            global,
-            &self.input,
-            |channel, settings| pitch_shift(channel, self.semitones, settings),
-        )
+        stretched(&self.output, global, &self.input, |whole| {
+            let settings = self.sizes.settings(whole.sample_rate);
+            let streams = (0..whole.channels)
+                .map(|_| PitchShiftStream::new(whole.samples, self.semitones, settings));
+            Ok((whole.samples, streams.collect::<Result<_, _>>()?))
+        })
+    }
+}
+
+impl ChannelChange for PitchShiftStream {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+        self.process(samples, out);
+    }
+
+    fn finish(self, out: &mut Vec<f32>) {
+        self.finish(out);
     }
 }
 
@@ -135,28 +180,43 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        stretched(
-            &self.output,
-            self.sizes,
-            global,
-            &self.input,
-            |channel, settings| time_stretch(channel, self.rate, settings),
-        )
+        stretched(&self.output, global, &self.input, |whole| {
+            let settings = self.sizes.settings(whole.sample_rate);
+            let streams = (0..whole.channels)
+                .map(|_| TimeStretchStream::new(whole.samples, self.rate, settings));
+            let streams: Vec<TimeStretchStream> = streams.collect::<Result<_, _>>()?;
+            let length = streams.first().map_or(0, TimeStretchStream::length);
+            Ok((length, streams))
+        })
     }
 }
 
-/// Writes what `change` makes of each channel with settings that suit its rate.
-fn stretched(
+impl ChannelChange for TimeStretchStream {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+        self.process(samples, out);
+    }
+
+    fn finish(self, out: &mut Vec<f32>) {
+        self.finish(out);
+    }
+}
+
+/// Writes what streams make of the channels; `streams` gives one to a channel, and the length of the result.
+fn stretched<C: ChannelChange + 'static>(
     output: &SoundOutput,
-    sizes: VocoderSizes,
     global: &Global,
     input: &Input,
-    change: impl Fn(&[f32], StretchSettings) -> Result<Vec<f32>, SignalError>,
+    streams: impl Fn(&Whole<'_>) -> Result<(usize, Vec<C>)>,
 ) -> Result<Outcome> {
-    output.each(global, input, |audio| {
-        let settings = sizes.settings(audio.sample_rate);
-        by_channel(audio, |channel| Ok(change(channel, settings)?))
-    })
+    let begin = |whole: &Whole<'_>| -> Result<Box<dyn Change>> {
+        let (length, channels) = streams(whole)?;
+        Ok(Box::new(ByChannel {
+            sample_rate: whole.sample_rate,
+            length,
+            channels,
+        }))
+    };
+    output.each_in_pieces(global, input, SampleFormat::Float32, &begin)
 }
 
 /// Convert to WAV: another rate, one channel, a wanted level, without silence at the ends, in a room.
@@ -261,8 +321,9 @@ impl Convert {
             Reverb::new(16_000, room)?;
         }
         self.output
-            .convert(global, &self.input, self.bits.into(), &|like, again| {
-                Conversion::new(&self.wanted(like.sample_rate)?, like, again)
+            .each_in_pieces(global, &self.input, self.bits.into(), &|whole| {
+                let wanted = self.wanted(whole.sample_rate)?;
+                Ok(Box::new(Conversion::new(&wanted, whole)?))
             })
     }
 

@@ -7,14 +7,14 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
-    Density, FeatureSettings, Layout, MelFeature, MelStream, Padding, Preset, SignalError, Sizes,
-    SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
+    DeltaStream, Density, FeatureSettings, Layout, MelFeature, MelStream, Preset, SignalError,
+    Sizes, SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
 use super::input::Input;
-use super::live::{Framewise, Listener, Listening, hear_ahead, listen};
+use super::live::{Framewise, Listener, Resampled, hear_at, listen};
 use super::sheet::{Destination, Sheet, by_frames};
 use super::spectrum_options::{CepstrumOptions, DeltaOptions, MelOptions, SpectrumOptions};
 use warpsmith_console::exit::Outcome;
@@ -124,28 +124,23 @@ impl Feature<'_> {
             self.shape.explain(global, rate);
             let settings = self.settings(rate);
             warn_of_empty_filters(global, &MelFeature::new(settings)?);
-            LiveMel::listener(input, path, &settings, self.stage)
+            LiveMel::listener(input, path, rate, settings, self)
         };
-        // A mirrored start and a dropped end need the whole signal, which does not depend on its rate; so does
-        // a limited dynamic range, but for a file that can be heard twice.
-        let settings = self.settings(16_000);
-        let in_pieces = !settings.drop_last_frame
-            && self.delta.is_default()
-            && settings.spectrum.framing.padding != Padding::CentredReflect;
-        let once = settings.dynamic_range.is_none();
-        let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
-        if let Some(listener) = listener.filter(|_| once)
-            && let Some(form) = destination.live(global, input)
-        {
-            return listen(input, listener, form);
+        // A limited dynamic range needs the whole signal, but for a file that can be heard twice.
+        let once = self.settings(16_000).dynamic_range.is_none();
+        let rate = self.shape.peer().sample_rate();
+        if once && let Some(form) = destination.live(global, input) {
+            let at_rate =
+                |path: &Path, from: u32| Resampled::listener(global, path, from, rate, &listener);
+            return listen(input, &at_rate, form);
         }
         Task {
             workload: "voice/mel",
             input,
             destination,
             fits: self.shape.fits() && self.mel.is_default(),
-            listener,
-            rate: self.shape.peer().sample_rate(),
+            listener: Some(&listener),
+            rate,
         }
         .write_sheets(
             global,
@@ -220,39 +215,58 @@ fn warn_of_empty_filters(global: &Global, feature: &MelFeature) {
 struct LiveMel {
     stream: MelStream,
     columns: Vec<String>,
+    delta: Option<DeltaStream>,
     values: Vec<f32>,
+    /// The values with their derivatives.
+    moved: Vec<f32>,
 }
 
 impl LiveMel {
     fn listener(
         input: &Input,
         path: &Path,
-        settings: &FeatureSettings,
-        stage: Stage,
+        rate: u32,
+        settings: FeatureSettings,
+        feature: &Feature<'_>,
     ) -> Result<Box<dyn Listener>> {
         let stream = match settings.dynamic_range {
-            None => MelStream::in_bulk(*settings)?,
+            None => MelStream::in_bulk(settings)?,
             Some(_) => {
-                let largest = loudest(input, path, MelStream::first_look(*settings)?)?;
-                MelStream::second_look(*settings, largest)?
+                let largest = loudest(input, path, rate, MelStream::first_look(settings)?)?;
+                MelStream::second_look(settings, largest)?
             }
         };
         Ok(Box::new(Self {
             stream,
-            columns: names(settings, stage),
+            columns: feature.delta.names(names(&settings, feature.stage)),
+            delta: feature.delta.stream(settings.rows())?,
             values: Vec::new(),
+            moved: Vec::new(),
         }))
+    }
+
+    /// Passes on what is known of the frames.
+    fn pass_on(&mut self, rows: &mut Vec<f64>) {
+        let known = match &mut self.delta {
+            None => &mut self.values,
+            Some(delta) => {
+                delta.process(&self.values, &mut self.moved);
+                self.values.clear();
+                &mut self.moved
+            }
+        };
+        rows.extend(known.drain(..).map(f64::from));
     }
 }
 
-/// The largest value of a file, as a stream sees it.
-pub(super) fn loudest(input: &Input, path: &Path, mut stream: MelStream) -> Result<f32> {
+/// The largest value of a file at a rate, as a stream sees it.
+pub(super) fn loudest(input: &Input, path: &Path, rate: u32, mut stream: MelStream) -> Result<f32> {
     let mut values = Vec::new();
     let mut largest = f32::NEG_INFINITY;
     let mut look = |values: &mut Vec<f32>| {
         largest = values.drain(..).fold(largest, f32::max);
     };
-    hear_ahead(input, path, |piece, _| {
+    hear_at(input, path, rate, |piece| {
         stream.process(piece, &mut values)?;
         look(&mut values);
         Ok(())
@@ -269,15 +283,24 @@ impl Listener for LiveMel {
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
         self.stream.process(piece, &mut self.values)?;
-        rows.extend(self.values.drain(..).map(f64::from));
+        self.pass_on(rows);
         Ok(())
     }
 
     fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
         let Self {
-            stream, mut values, ..
+            stream,
+            delta,
+            mut values,
+            mut moved,
+            ..
         } = *self;
         stream.finish(&mut values)?;
+        if let Some(mut delta) = delta {
+            delta.process(&values, &mut moved);
+            delta.finish(&mut moved)?;
+            values = moved;
+        }
         rows.extend(values.into_iter().map(f64::from));
         Ok(())
     }
@@ -419,15 +442,12 @@ impl Spectrogram {
                 })
             })
         };
-        let mirrored = spectrum(16_000).framing.padding == Padding::CentredReflect;
-        let in_pieces = !mirrored && self.shape.peer().sample_rate().is_none();
-        let listener: Listening<'_> = &listener;
         Task {
             workload: "voice/spectrogram",
             input: &self.input,
             destination: &self.destination,
             fits: self.shape.fits(),
-            listener: in_pieces.then_some(listener),
+            listener: Some(&listener),
             rate: self.shape.peer().sample_rate(),
         }
         .write_sheets(

@@ -3,9 +3,10 @@
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_descriptors::separation::{SplitSettings, split};
+use warpsmith_voice::Audio;
 
 use super::input::Input;
-use super::sound::{SoundOutput, by_channel};
+use super::sound::SoundOutput;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
@@ -78,7 +79,7 @@ impl Hpss {
         };
         self.output.each(global, &self.input, |audio| {
             let rate = audio.sample_rate;
-            by_channel(audio, |channel| {
+            let part = |channel: &Vec<f32>| -> Result<Vec<f32>> {
                 let parts = split(channel, rate, &settings)?;
                 Ok(match self.part {
                     Part::Harmonic => parts.harmonic,
@@ -89,6 +90,10 @@ impl Hpss {
                         .map(|(whole, (harmonic, percussive))| whole - harmonic - percussive)
                         .collect(),
                 })
+            };
+            Ok(Audio {
+                sample_rate: rate,
+                channels: audio.channels.iter().map(part).collect::<Result<_>>()?,
             })
         })
     }

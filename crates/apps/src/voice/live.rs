@@ -7,12 +7,14 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context, Result, anyhow};
 use warpsmith_formats::table::{TableForm, TableWriter};
-use warpsmith_voice::signal::FrameQueue;
+use warpsmith_voice::signal::{FrameQueue, Quality, ResampleStream, Resampler};
 use warpsmith_voice::{Audio, ChannelChoice, Framing, SignalError};
 
-use super::input::Input;
-use super::sheet::{Sheet, columns};
+use super::input::{Input, of_file};
+use super::sheet::{RESAMPLED, Sheet, columns};
 use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 /// Bytes on disk from which on a file is heard piece by piece where that says the same: of plain samples, and of
 /// coded ones, of which an hour may take no more than 3 MB.
@@ -44,10 +46,87 @@ pub(super) trait Listener {
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()>;
     /// Ends the signal; appends the rows that are left.
     fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()>;
+    /// The rate that the sound has in its file, Hz, where it is heard at another.
+    fn resampled_from(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// Makes the listener for a file of a sample rate.
 pub(super) type Listening<'a> = &'a dyn Fn(&Path, u32) -> Result<Box<dyn Listener>>;
+
+/// What hears sound at the one rate that its analysis is defined at.
+pub(super) struct Resampled {
+    from: u32,
+    stream: ResampleStream,
+    heard: Vec<f32>,
+    listener: Box<dyn Listener>,
+}
+
+impl Resampled {
+    /// The listener for a file; at `wanted`, where that is another rate than its own.
+    pub(super) fn listener(
+        global: &Global,
+        path: &Path,
+        rate: u32,
+        wanted: Option<u32>,
+        listening: Listening<'_>,
+    ) -> Result<Box<dyn Listener>> {
+        let Some(resampler) = resampler(path, rate, wanted)? else {
+            return listening(path, rate);
+        };
+        let wanted = wanted.unwrap_or(rate);
+        say_resampled(global, path, rate, wanted);
+        Ok(Box::new(Self {
+            from: rate,
+            stream: ResampleStream::new(resampler),
+            heard: Vec::new(),
+            listener: listening(path, wanted)?,
+        }))
+    }
+}
+
+impl Listener for Resampled {
+    fn columns(&self) -> Vec<String> {
+        self.listener.columns()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.heard.clear();
+        self.stream.process(piece, &mut self.heard);
+        self.listener.hear(&self.heard, rows)
+    }
+
+    fn finish(mut self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        self.heard.clear();
+        self.stream.finish(&mut self.heard);
+        self.listener.hear(&self.heard, rows)?;
+        self.listener.finish(rows)
+    }
+
+    fn resampled_from(&self) -> Option<u32> {
+        Some(self.from)
+    }
+}
+
+/// What brings sound of a file to the rate that is wanted, where it has another.
+pub(super) fn resampler(path: &Path, rate: u32, wanted: Option<u32>) -> Result<Option<Resampler>> {
+    let Some(wanted) = wanted.filter(|wanted| *wanted != rate) else {
+        return Ok(None);
+    };
+    let resampler = Resampler::new(rate, wanted, Quality::High);
+    Ok(Some(
+        resampler.map_err(|error| of_file(path, error.into()))?,
+    ))
+}
+
+pub(super) fn say_resampled(global: &Global, path: &Path, from: u32, to: u32) {
+    let path = path.display();
+    note(
+        global,
+        &format!("note: `{path}` is resampled from {from} Hz to {to} Hz"),
+    );
+}
 
 /// A listener for an analysis whose frames know nothing of each other: `analyse` makes rows of as many frames
 /// as there are, in samples without padding.
@@ -136,8 +215,13 @@ pub(super) fn sheet_of_file(input: &Input, path: &Path, listener: Listening<'_>)
     })?;
     let listener = begun.context("there is no sound")?;
     let columns = listener.columns();
+    let resampled_from = listener.resampled_from();
     listener.finish(&mut values)?;
-    Ok(Sheet::new(columns, values))
+    Ok(Sheet {
+        columns,
+        values,
+        resampled_from,
+    })
 }
 
 /// As [`hear_pieces`]; the next pieces are decoded while `take` is busy.
@@ -174,6 +258,40 @@ pub(super) fn hear_ahead(
             .map_err(|_| anyhow!("decoding `{}` stopped", name.display()))?;
         taken.and(decoded)
     })
+}
+
+/// As [`hear_ahead`], at the rate that is wanted.
+pub(super) fn hear_at(
+    input: &Input,
+    name: &Path,
+    wanted: u32,
+    mut take: impl FnMut(&[f32]) -> Result<()>,
+) -> Result<()> {
+    let mut stream: Option<ResampleStream> = None;
+    let mut heard = Vec::new();
+    hear_ahead(input, name, |piece, rate| {
+        if rate == wanted {
+            return take(piece);
+        }
+        let current = match stream.take() {
+            Some(current) => Some(current),
+            None => resampler(name, rate, Some(wanted))?.map(ResampleStream::new),
+        };
+        if let Some(mut current) = current {
+            current.process(piece, &mut heard);
+            stream = Some(current);
+        }
+        take(&heard)?;
+        heard.clear();
+        Ok(())
+    })?;
+    match stream {
+        Some(stream) => {
+            stream.finish(&mut heard);
+            take(&heard)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Samples of a file: a first look for those whose frames depend on the length of the whole.
@@ -270,7 +388,11 @@ impl<'a, 'o> Rows<'a, 'o> {
         self.state = match std::mem::replace(&mut self.state, State::Failed) {
             State::Waiting(out) => {
                 let listener = (self.listening)(self.name, rate)?;
-                let table = TableWriter::begin(self.form, columns(&listener.columns()), out)?;
+                let columns = columns(&listener.columns());
+                let mut table = TableWriter::begin(self.form, columns, out)?;
+                if let Some(hertz) = listener.resampled_from() {
+                    table.remark(RESAMPLED, hertz.into());
+                }
                 State::Listening(listener, table)
             }
             other => other,

@@ -40,7 +40,7 @@ impl Onsets {
             self.sizes.explain(global, rate);
             let (transform, hop) = self.sizes(rate);
             let first = OnsetStream::first_look(rate, transform, hop)?;
-            let largest = loudest(&self.input, path, first)?;
+            let largest = loudest(&self.input, path, rate, first)?;
             Ok(Box::new(LiveOnsets {
                 stream: OnsetStream::second_look(rate, transform, hop, largest)?,
                 strength: Vec::new(),

@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use warpsmith_descriptors::overview::pitch_framing;
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
-    CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, NetPitch, NetTrack, Padding, PitchRange,
-    PraatLook, PraatPitch, PraatStream, PraatTrack, PrecisePraat, Pyin, PyinSettings, PyinStream,
-    PyinTrack, Swipe, SwipeTrack, Yin, YinStream, crepe_on_cuda, hq_on_cuda, net_on_cuda,
-    praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    CrepePitch, CrepeTrack, Framing, HqLook, HqPitch, HqThirdLook, HqTrack, NetPitch, NetTrack,
+    Padding, PitchRange, PraatLook, PraatPitch, PraatStream, PraatTrack, PrecisePraat, Pyin,
+    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeStream, SwipeTrack, Yin, YinStream,
+    crepe_on_cuda, hq_on_cuda, net_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
+    yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -213,17 +214,28 @@ impl Pitch {
                         track: PraatTrack::default(),
                     }))
                 }
+                Method::Hq => {
+                    let pitch = HqPitch::new(rate, framing.hop, range)?;
+                    Ok(Box::new(LiveHq::new(&self.input, path, pitch)?))
+                }
                 Method::Yin => LiveYin::listener(rate, framing, range, self.options.trough()),
                 Method::Net => Ok(Box::new(LiveNet {
                     pitch: self.net(rate, framing.hop, range)?,
                     track: NetTrack::default(),
                 })),
+                Method::Swipe => Ok(Box::new(LiveSwipe {
+                    stream: SwipeStream::new(swipe(rate, framing.hop, range)?),
+                    track: SwipeTrack::default(),
+                })),
                 _ => LivePitch::listener(rate, framing, range, self.options.pyin()),
             }
         };
         // The others look at the whole signal.
-        let causal = matches!(self.method(), Method::Pyin | Method::Yin | Method::Net);
-        let in_pieces = causal || self.method() == Method::Praat;
+        let causal = matches!(
+            self.method(),
+            Method::Pyin | Method::Yin | Method::Net | Method::Swipe
+        );
+        let in_pieces = causal || matches!(self.method(), Method::Praat | Method::Hq);
         let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
         if let Some(listener) = listener.filter(|_| causal)
             && let Some(form) = self.destination.live(global, &self.input)
@@ -281,10 +293,7 @@ impl Pitch {
                 crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
             }
             Method::Praat => praat_sheet(&self.praat(rate, framing.hop, range)?.track(signal)),
-            Method::Swipe => {
-                let mut swipe = Swipe::new(rate, framing.hop, range, Swipe::THRESHOLD)?;
-                swipe_sheet(&swipe.track(signal))
-            }
+            Method::Swipe => swipe_sheet(&swipe(rate, framing.hop, range)?.track(signal)),
             Method::Pyin => {
                 let settings = self.options.pyin();
                 let mut pyin = Pyin::new(rate, framing, range, settings)?;
@@ -363,6 +372,10 @@ impl Pitch {
             }
         })
     }
+}
+
+fn swipe(rate: u32, hop: usize, range: PitchRange) -> Result<Swipe> {
+    Ok(Swipe::new(rate, hop, range, Swipe::THRESHOLD)?)
 }
 
 /// Praat's tracker for frames at samples, or at any times.
@@ -524,6 +537,72 @@ impl Listener for LiveNet {
     }
 }
 
+/// The `hq` tracker on a long file, at its last look: its frames are known when that has ended.
+struct LiveHq {
+    look: HqThirdLook,
+}
+
+impl LiveHq {
+    fn new(input: &Input, path: &Path, mut pitch: HqPitch) -> Result<Self> {
+        let mut look = HqLook::default();
+        let all = |hear: &mut dyn FnMut(&[f32])| {
+            hear_ahead(input, path, |piece, _| {
+                hear(piece);
+                Ok(())
+            })
+        };
+        all(&mut |piece| look.hear(piece))?;
+        let mut first = pitch.first_look(look);
+        all(&mut |piece| first.hear(piece))?;
+        let mut second = first.finish();
+        all(&mut |piece| second.hear(piece))?;
+        Ok(Self {
+            look: second.finish(),
+        })
+    }
+}
+
+impl Listener for LiveHq {
+    fn columns(&self) -> Vec<String> {
+        voiced_columns("confidence")
+    }
+
+    fn hear(&mut self, piece: &[f32], _: &mut Vec<f64>) -> Result<()> {
+        self.look.hear(piece);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        rows.extend(hq_rows(&self.look.finish()));
+        Ok(())
+    }
+}
+
+/// SWIPE' piece by piece.
+struct LiveSwipe {
+    stream: SwipeStream,
+    track: SwipeTrack,
+}
+
+impl Listener for LiveSwipe {
+    fn columns(&self) -> Vec<String> {
+        voiced_columns("strength")
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.track);
+        rows.extend(swipe_rows(&std::mem::take(&mut self.track)));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self { stream, mut track } = *self;
+        stream.finish(&mut track);
+        rows.extend(swipe_rows(&track));
+        Ok(())
+    }
+}
+
 impl LivePitch {
     fn listener(
         rate: u32,
@@ -594,14 +673,20 @@ fn praat_sheet(track: &PraatTrack) -> Sheet {
     voiced_sheet(&track.seconds, &track.frequency, strength)
 }
 
+fn swipe_rows(track: &SwipeTrack) -> Vec<f64> {
+    voiced_rows(&track.seconds, &track.frequency, &track.strength)
+}
+
 fn swipe_sheet(track: &SwipeTrack) -> Sheet {
-    let strength = ("strength", &track.strength[..]);
-    voiced_sheet(&track.seconds, &track.frequency, strength)
+    Sheet::new(voiced_columns("strength"), swipe_rows(track))
+}
+
+fn hq_rows(track: &HqTrack) -> Vec<f64> {
+    voiced_rows(&track.seconds, &track.frequency, &track.confidence)
 }
 
 fn hq_sheet(track: &HqTrack) -> Sheet {
-    let confidence = ("confidence", &track.confidence[..]);
-    voiced_sheet(&track.seconds, &track.frequency, confidence)
+    Sheet::new(voiced_columns("confidence"), hq_rows(track))
 }
 
 fn crepe_sheet(track: &CrepeTrack) -> Sheet {

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::{
-    ContrastSettings, ContrastStream, LoudestLevels, Padding, Preset, SpectralContrast,
-    SpectralShape, SpectralStatistics, SpectrumSettings, Stage, StatisticsStream, contrast_on_cuda,
+    ContrastSettings, ContrastStream, LoudestLevels, Preset, SpectralContrast, SpectralShape,
+    SpectralStatistics, SpectrumSettings, Stage, StatisticsStream, contrast_on_cuda,
     statistics_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
@@ -14,7 +14,7 @@ use warpsmith_workload::WorkloadError;
 use super::device::Task;
 use super::frame_sizes::FrameSizes;
 use super::input::Input;
-use super::live::{Listener, Listening, hear_ahead};
+use super::live::{Listener, hear_ahead};
 use super::sheet::{Destination, Sheet, by_frames};
 use super::spectrum_options::SpectrumOptions;
 use warpsmith_console::exit::Outcome;
@@ -83,15 +83,12 @@ impl Shape {
             self.sizes.explain(global, rate);
             LiveShape::listener(&self.input, path, rate, self)
         };
-        // A mirrored start needs what follows it.
-        let mirrored = self.spectrum(16_000).framing.padding == Padding::CentredReflect;
-        let listener: Listening<'_> = &listener;
         Task {
             workload: "voice/contrast",
             input: &self.input,
             destination: &self.destination,
             fits: self.fits(),
-            listener: (!mirrored).then_some(listener),
+            listener: Some(&listener),
             rate: None,
         }
         .write_sheets(

@@ -9,7 +9,6 @@ use warpsmith_formats::{OutputFile, check_vacant};
 use warpsmith_voice::Audio;
 
 use super::batch::Batch;
-use super::conversion::{Again, Conversion};
 use super::input::{Input, of_file};
 use super::live::{each_checked_piece, is_long};
 use super::places::{Place, left_to_do, places};
@@ -34,7 +33,7 @@ pub(super) struct SoundOutput {
 }
 
 impl SoundOutput {
-    /// Changes each input and writes what became of it.
+    /// Changes each input as a whole and writes what became of it.
     pub(super) fn each(
         &self,
         global: &Global,
@@ -48,8 +47,8 @@ impl SoundOutput {
         })
     }
 
-    /// Converts each input, long files piece by piece.
-    pub(super) fn convert(
+    /// Changes each input, long files piece by piece.
+    pub(super) fn each_in_pieces(
         &self,
         global: &Global,
         input: &Input,
@@ -60,12 +59,12 @@ impl SoundOutput {
             let path = &place.input;
             let clipped = if is_long(input, path) {
                 // All that is heard of it is the same each time.
-                convert(place, samples, begin, &|see| {
+                change(place, samples, begin, &|see| {
                     each_checked_piece(input, path, see)
                 })
             } else {
                 let audio = input.read(path)?;
-                convert(place, samples, begin, &|see| by_pieces(&audio, see))
+                change(place, samples, begin, &|see| by_pieces(&audio, see))
             };
             match clipped.map_err(|error| of_file(path, error))? {
                 0 => {}
@@ -139,29 +138,57 @@ fn create(place: &Place) -> Result<(OutputFile, &Path)> {
     Ok((OutputFile::create(output)?, output))
 }
 
-/// Prepares the conversion of a sound like the one that is shown.
-pub(super) type Beginning<'a> = &'a dyn Fn(&Audio, Again<'_>) -> Result<Conversion>;
+/// Prepares the change of a sound.
+pub(super) type Beginning<'a> = &'a dyn Fn(&Whole<'_>) -> Result<Box<dyn Change>>;
+
+/// A sound as it is before it is changed.
+pub(super) struct Whole<'a> {
+    pub(super) sample_rate: u32,
+    pub(super) channels: usize,
+    /// Samples to a channel.
+    pub(super) samples: usize,
+    /// Plays the sound from its start, for first looks.
+    pub(super) again: Again<'a>,
+}
+
+/// Hears the same sound again from its start.
+pub(super) type Again<'a> = &'a dyn Fn(&mut dyn FnMut(&Audio) -> Result<()>) -> Result<()>;
+
+/// A sound on its way to another.
+pub(super) trait Change {
+    /// Samples to a channel of the result.
+    fn length(&self) -> usize;
+    /// What becomes of the next piece.
+    fn piece(&mut self, piece: &Audio) -> Result<Audio>;
+    /// What is left when all is heard.
+    fn finish(self: Box<Self>) -> Result<Audio>;
+}
 
 /// Hears a sound once to count it, because the head of a WAV file says how long it is, and once to write it; says how
 /// many samples were cut off.
-fn convert(
+fn change(
     place: &Place,
     samples: SampleFormat,
     begin: Beginning<'_>,
     again: Again<'_>,
 ) -> Result<usize> {
-    let mut count = 0;
-    let mut like = None;
+    let mut whole = Whole {
+        sample_rate: 0,
+        channels: 0,
+        samples: 0,
+        again,
+    };
     again(&mut |piece| {
-        count += piece.frames();
-        like.get_or_insert_with(|| Audio {
-            sample_rate: piece.sample_rate,
-            channels: vec![Vec::new(); piece.channels.len()],
-        });
+        whole.sample_rate = piece.sample_rate;
+        whole.channels = piece.channels.len();
+        whole.samples += piece.frames();
         Ok(())
     })?;
-    let mut change = begin(&like.context("there is no sound")?, again)?;
-    let length = change.length(count);
+    if whole.channels == 0 {
+        bail!("there is no sound");
+    }
+    let mut change = begin(&whole)?;
+    let length = change.length() as u64;
     let (mut file, output) = create(place)?;
     let written = || format!("cannot write `{}`", output.display());
     let mut begun = false;
@@ -169,7 +196,7 @@ fn convert(
     let mut write = |sound: &Audio| -> Result<()> {
         if !begun {
             begun = true;
-            let head = sound.write_wav_head(samples, length as u64, &mut file);
+            let head = sound.write_wav_head(samples, length, &mut file);
             head.with_context(written)?;
         }
         let done = sound.write_wav_samples(samples, &mut file);
@@ -179,13 +206,13 @@ fn convert(
     again(&mut |piece| write(&change.piece(piece)?))?;
     let rest = change.finish()?;
     write(&rest)?;
-    rest.write_wav_end(samples, length as u64, &mut file)
+    rest.write_wav_end(samples, length, &mut file)
         .with_context(written)?;
     file.finish()?;
     Ok(clipped)
 }
 
-/// Frames of a sound in memory that are converted at a time.
+/// Frames of a sound in memory that are changed at a time.
 const PIECE: usize = 1 << 16;
 
 /// Shows a sound in memory piece by piece, so that what becomes of it is never there at once.
@@ -204,16 +231,48 @@ fn by_pieces(audio: &Audio, see: &mut dyn FnMut(&Audio) -> Result<()>) -> Result
 }
 
 /// Changes each channel by itself.
-pub(super) fn by_channel(
-    audio: Audio,
-    mut change: impl FnMut(&[f32]) -> Result<Vec<f32>>,
-) -> Result<Audio> {
-    Ok(Audio {
-        sample_rate: audio.sample_rate,
-        channels: audio
-            .channels
-            .iter()
-            .map(|channel| change(channel))
-            .collect::<Result<_>>()?,
-    })
+pub(super) struct ByChannel<C> {
+    pub(super) sample_rate: u32,
+    /// Samples to a channel of the result.
+    pub(super) length: usize,
+    pub(super) channels: Vec<C>,
+}
+
+/// What changes one channel.
+pub(super) trait ChannelChange {
+    /// Takes the next samples; appends what becomes of them.
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>);
+    /// Appends what is left when all is heard.
+    fn finish(self, out: &mut Vec<f32>);
+}
+
+impl<C: ChannelChange> Change for ByChannel<C> {
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    fn piece(&mut self, piece: &Audio) -> Result<Audio> {
+        let both = self.channels.iter_mut().zip(&piece.channels);
+        let channels = both.map(|(change, samples)| {
+            let mut out = Vec::new();
+            change.process(samples, &mut out);
+            out
+        });
+        Ok(Audio {
+            sample_rate: self.sample_rate,
+            channels: channels.collect(),
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<Audio> {
+        let channels = self.channels.into_iter().map(|change| {
+            let mut out = Vec::new();
+            change.finish(&mut out);
+            out
+        });
+        Ok(Audio {
+            sample_rate: self.sample_rate,
+            channels: channels.collect(),
+        })
+    }
 }

@@ -5,11 +5,9 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_voice::{
-    Compression, Derivative, FeatureSettings, Lifter, MelNorm, MelScale, Padding, Preset,
-    SignalError, SpectrumSettings, Stage, Window, delta,
+    Compression, DeltaStream, Derivative, FeatureSettings, Lifter, MelNorm, MelScale, Padding,
+    Preset, SignalError, SpectrumSettings, Stage, Window,
 };
-
-use super::sheet::by_frames;
 
 /// How frames become spectra.
 #[derive(Args, Clone, Copy, PartialEq)]
@@ -266,7 +264,7 @@ impl CepstrumOptions {
 pub(super) struct DeltaOptions {
     /// Append derivatives, `1`, `2` or `1,2`: the columns are named `d_` and `dd_`.
     ///
-    /// As `librosa.feature.delta` computes them. They look at the whole file.
+    /// As `librosa.feature.delta` computes them.
     #[arg(long, hide_short_help = true, value_name = "ORDERS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=2))]
     delta: Vec<u8>,
     /// Frames of the window of a derivative, an odd number.
@@ -295,28 +293,27 @@ impl DeltaOptions {
         all
     }
 
+    /// What puts the derivatives behind each frame's own numbers, where some are wanted.
+    pub(super) fn stream(&self, columns: usize) -> Result<Option<DeltaStream>, SignalError> {
+        if self.is_default() || columns == 0 {
+            return Ok(None);
+        }
+        let order = |order: &u8| match order {
+            1 => Derivative::First,
+            _ => Derivative::Second,
+        };
+        let orders: Vec<Derivative> = self.delta.iter().map(order).collect();
+        DeltaStream::new(columns, self.delta_width, &orders).map(Some)
+    }
+
     /// `[frame, column]` with the derivatives behind each frame's own numbers.
     pub(super) fn append(&self, values: Vec<f32>, columns: usize) -> Result<Vec<f32>, SignalError> {
-        if self.is_default() || columns == 0 {
+        let Some(mut stream) = self.stream(columns)? else {
             return Ok(values);
-        }
-        let frames = values.len() / columns;
-        let rows = by_frames(&values, frames.max(1));
-        let mut parts = vec![values];
-        for order in &self.delta {
-            let order = match order {
-                1 => Derivative::First,
-                _ => Derivative::Second,
-            };
-            let moved = delta(&rows, frames, self.delta_width, order)?;
-            parts.push(by_frames(&moved, columns));
-        }
-        let mut all = Vec::with_capacity(parts.len() * frames * columns);
-        for frame in 0..frames {
-            for part in &parts {
-                all.extend_from_slice(&part[frame * columns..(frame + 1) * columns]);
-            }
-        }
+        };
+        let mut all = Vec::with_capacity(values.len() * (1 + self.delta.len()));
+        stream.process(&values, &mut all);
+        stream.finish(&mut all)?;
         Ok(all)
     }
 }

@@ -407,8 +407,8 @@ fn an_analysis_writes_the_frames_of_every_file() {
 }
 
 /// A WAV file of 32-bit floats, written piece by piece: tones that come and go, and hiss.
-fn long_file(path: &Path, seconds: usize) {
-    let (rate, data) = (16_000u32, (seconds * 64_000) as u32);
+fn long_file(path: &Path, rate: u32, seconds: u32) {
+    let data = 4 * seconds * rate;
     let mut out = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut heading = Vec::new();
     let silence = Audio {
@@ -422,7 +422,7 @@ fn long_file(path: &Path, seconds: usize) {
     heading[end - 12..end - 8].copy_from_slice(&(data / 4).to_le_bytes());
     heading[end - 4..].copy_from_slice(&data.to_le_bytes());
     out.write_all(&heading).unwrap();
-    for n in 0..seconds as u32 * rate {
+    for n in 0..seconds * rate {
         let hiss = (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0 - 0.5;
         let on = (n / rate) % 3 == 1;
         let saw = (n % 73) as f32 / 73.0 - 0.5;
@@ -437,7 +437,7 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.wav");
     let minutes = 20;
-    long_file(&path, 60 * minutes);
+    long_file(&path, 16_000, 60 * minutes as u32);
     let megabytes = std::fs::metadata(&path).unwrap().len() >> 20;
     let name = path.to_str().unwrap();
     // A pipe is kept whole for a sheet of JSON.
@@ -486,7 +486,7 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
 fn every_operation_on_pieces_says_what_the_whole_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.wav");
-    long_file(&path, 70);
+    long_file(&path, 16_000, 70);
     assert!(std::fs::metadata(&path).unwrap().len() > 4 << 20);
     let name = path.to_str().unwrap();
     for verb in [
@@ -518,10 +518,17 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
             "--top-db",
             "30",
         ],
+        &["mel", "--preset", "whisper"],
+        &["mel", "--like", "torchaudio", "--hop", "999"],
+        &["mfcc", "--delta", "1,2", "--delta-width", "5"],
+        &["spectrogram", "--preset", "whisper"],
+        &["shape", "--padding", "reflect"],
         &["formants"],
         &["pitch", "--method", "praat"],
         &["pitch", "--like", "praat"],
         &["pitch", "--method", "net"],
+        &["pitch", "--method", "swipe"],
+        &["pitch", "--method", "hq"],
     ] {
         let run = |input: &str, form: &str| {
             let words = [verb, &[input, "--as", form]].concat();
@@ -561,10 +568,35 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
 }
 
 #[test]
+fn pieces_of_another_rate_are_resampled_as_the_whole_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    long_file(&path, 22_050, 52);
+    assert!(std::fs::metadata(&path).unwrap().len() > 4 << 20);
+    let name = path.to_str().unwrap();
+    for verb in ["mel", "spectrogram"] {
+        let run = |input: &str| {
+            let output = warpsmith(&[verb, input, "--preset", "whisper", "--as", "json"])
+                .stdin(std::fs::File::open(&path).unwrap())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", text(&output));
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let note = format!("note: `{input}` is resampled from 22050 Hz to 16000 Hz");
+            assert_eq!(said.matches(&note).count(), 1, "{said}");
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        };
+        let (pieces, whole) = (run(name), run("-"));
+        assert_eq!(whole["resampled_from_hz"], 22_050);
+        assert!(pieces == whole, "{verb}");
+    }
+}
+
+#[test]
 fn a_long_file_is_converted_and_summed_up_as_the_same_sound_from_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.wav");
-    long_file(&path, 70);
+    long_file(&path, 16_000, 70);
     let piped = |arguments: &[&str]| {
         let output = warpsmith(arguments)
             .stdin(std::fs::File::open(&path).unwrap())
@@ -588,6 +620,16 @@ fn a_long_file_is_converted_and_summed_up_as_the_same_sound_from_a_pipe() {
         // A pipe cannot be heard twice, so that it is kept whole.
         let (pieces, whole) = (piped(&of(name)), piped(&of("-")));
         assert!(whole.len() > 1 << 20 && pieces == whole, "{more:?}");
+    }
+    for effect in [
+        &["stretch", "--speed", "1.3"][..],
+        &["pitch-shift", "--semitones", "-2"],
+        &["denoise"],
+        &["denoise", "--noise", "0-0.9", "--reduction", "30"],
+    ] {
+        let of = |input| [effect, &[input, "--output", "-"]].concat();
+        let (pieces, whole) = (piped(&of(name)), piped(&of("-")));
+        assert!(whole.len() > 1 << 20 && pieces == whole, "{effect:?}");
     }
     let summary = |input| {
         let said = piped(&["analyze", input, "--format", "json"]);
