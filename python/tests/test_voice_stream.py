@@ -38,6 +38,14 @@ STREAMS = {
             y=y, sr=RATE, n_mfcc=13, lifter=22, n_mels=40, top_db=None, **FRAMES
         ),
     ),
+    "mirrored": (
+        lambda: voice.stream.melspectrogram(sr=RATE, pad_mode="reflect", **FRAMES),
+        lambda y: voice.feature.melspectrogram(y=y, sr=RATE, pad_mode="reflect", **FRAMES),
+    ),
+    "torchaudio": (
+        lambda: voice.stream.mel(RATE),
+        lambda y: voice.mel(y, RATE, preset="torchaudio"),
+    ),
     "kaldi": (
         lambda: voice.stream.mel(RATE, preset="kaldi"),
         lambda y: voice.mel(y, RATE, preset="kaldi"),
@@ -137,8 +145,19 @@ def test_the_network_says_of_a_stream_what_it_says_of_the_whole():
     for at in range(0, len(y), 160):
         late += [(at + 160) / RATE - seconds for seconds in stream.process(y[at : at + 160])[0]]
     assert len(late) > 100 and max(late) < 0.5
-    with pytest.raises(ValueError, match="'net' decides"):
+    with pytest.raises(ValueError, match="'net' and 'swipe' decide"):
         voice.stream.pitch(sr=RATE, method="praat")
+
+
+def test_swipe_says_of_a_stream_what_it_says_of_the_whole():
+    y = sound(5 * RATE)
+    whole = voice.pitch(y, sr=RATE, method="swipe")
+    for block in (777, 10**6):
+        parts = streamed(lambda: voice.stream.pitch(sr=RATE, method="swipe"), y, block)
+        for ours, expected in zip([np.concatenate(of) for of in zip(*parts)], whole):
+            np.testing.assert_array_equal(ours, expected)
+    with pytest.raises(ValueError, match="is for method = 'net'"):
+        voice.stream.pitch(sr=RATE, method="swipe", threshold=0.5)
 
 
 def test_a_stream_that_has_ended_says_so():

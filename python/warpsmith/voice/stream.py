@@ -64,9 +64,10 @@ def stft(
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
+    pad_mode: str = "constant",
 ) -> Stream:
-    """Complex short-time spectra; zeros lie beyond the ends, as with `pad_mode="constant"`."""
-    of = frames(n_fft, hop_length, win_length, window, center, "constant")
+    """Complex short-time spectra; zeros lie beyond the ends, or with `pad_mode="reflect"` the sound mirrored."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
     return Stream(_native.SoundStream.stft(of), _matrix)
 
 
@@ -78,6 +79,7 @@ def melspectrogram(
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
+    pad_mode: str = "constant",
     n_mels: int = 128,
     fmin: float = 0.0,
     fmax: float | None = None,
@@ -85,7 +87,7 @@ def melspectrogram(
     norm: str | None = "slaney",
 ) -> Stream:
     """Mel powers."""
-    of = frames(n_fft, hop_length, win_length, window, center, "constant")
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
     filters = bank(n_mels, fmin, fmax, htk, norm)
     return Stream(
         _native.SoundStream.mel(count("sr", sr), of, filters, False, None, 0.0), _matrix
@@ -103,13 +105,14 @@ def mfcc(
     win_length: int | None = None,
     window: Window = "hann",
     center: bool = True,
+    pad_mode: str = "constant",
     n_mels: int = 128,
     fmin: float = 0.0,
     fmax: float | None = None,
     htk: bool = False,
 ) -> Stream:
     """Cepstral coefficients, as those of whole signals with `top_db=None`."""
-    of = frames(n_fft, hop_length, win_length, window, center, "constant")
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
     filters = bank(n_mels, fmin, fmax, htk, mel_norm)
     kept, length = count("n_mfcc", n_mfcc), number("lifter", lifter)
     return Stream(
@@ -185,17 +188,20 @@ def pitch(
     fmax: float = 800.0,
     threshold: float | None = None,
 ) -> Stream:
-    """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are: three arrays, by `net`.
+    """Times (s), frequencies (Hz, NaN where unvoiced) and how sure they are: three arrays.
 
-    A frame comes out less than half a second after its time.
+    A frame of `net` comes out less than half a second after its time, of `swipe` some seconds.
+    `threshold` is that of `net`.
     """
-    if method != "net":
+    if method not in ("net", "swipe"):
         raise ValueError(
-            f"method = {method!r} cannot be used: 'net' decides without the rest of the signal; "
-            "stream.pyin and stream.yin do too"
+            f"method = {method!r} cannot be used: 'net' and 'swipe' decide without the rest of the "
+            "signal; stream.pyin and stream.yin do too"
         )
     rate = count("sr", sr)
     least = None if threshold is None else number("threshold", threshold)
+    if least is not None and method != "net":
+        raise ValueError(f"threshold = {threshold!r} is for method = 'net'")
 
     def voiced(found: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         seconds, hertz, sure = found
@@ -203,7 +209,10 @@ def pitch(
         return seconds, hertz, sure
 
     hop = max(1, rate // 100)
-    native = _native.SoundStream.net_pitch(rate, span(fmin, fmax), hop, least)
+    if method == "net":
+        native = _native.SoundStream.net_pitch(rate, span(fmin, fmax), hop, least)
+    else:
+        native = _native.SoundStream.swipe(rate, span(fmin, fmax), hop)
     return Stream(native, voiced)
 
 

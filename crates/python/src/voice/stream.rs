@@ -12,7 +12,8 @@ use warpsmith_voice::{
     ChromaStream, EnergyVad, FeatureSettings, FrameMillis, Layout, LevelStream, Levels, MelStream,
     NetPitch, NetVad, NeuralSettings, NeuralStream, OnsetStream, PITCH_CLASSES, Preset,
     PyinSettings, PyinStream, SignalError, SileroNetwork, Sizes, SpectralStatistics, Stage,
-    StatisticsStream, StftStream, WebrtcStream, WebrtcVad, Weights, YinStream, check_room,
+    StatisticsStream, StftStream, Swipe, SwipeStream, WebrtcStream, WebrtcVad, Weights, YinStream,
+    check_room,
 };
 
 use super::array::Values;
@@ -381,6 +382,23 @@ impl SoundStream {
                     track.seconds.into(),
                     track.frequency.into(),
                     track.voiced.into(),
+                ]
+            },
+        ))
+    }
+
+    #[staticmethod]
+    fn swipe(rate: u32, range: (f64, f64), hop: usize) -> PyResult<Self> {
+        let swipe = Swipe::new(rate, hop, range_of(range), Swipe::THRESHOLD).map_err(refused)?;
+        Ok(Self::certain(
+            SwipeStream::new(swipe),
+            SwipeStream::process,
+            SwipeStream::finish,
+            |track| {
+                vec![
+                    track.seconds.into(),
+                    track.frequency.into(),
+                    track.strength.into(),
                 ]
             },
         ))
