@@ -232,6 +232,7 @@ impl Tree {
 
     /// Visits items that may have a point farther from another than what `visit` gives, a square of a distance.
     pub(super) fn furthest(&self, p: [f32; 3], best: f32, mut visit: impl FnMut(u32, f32) -> f32) {
+        // The same search with the sign turned: negation is exact.
         let visit = |item, best: f32| -visit(item, -best);
         self.least(-best, |node| -node.farthest(p), visit);
     }

@@ -25,9 +25,6 @@ pub struct Mesh {
     searched: OnceLock<Searched>,
 }
 
-/// What a search calls with a triangle and the square of the best distance so far, and gets the best from.
-type Visit<'a> = &'a mut dyn FnMut(u32, f32) -> f32;
-
 /// What searches go through; faces without points are not in it.
 #[derive(Debug)]
 struct Searched {
@@ -37,6 +34,26 @@ struct Searched {
     corners: Vec<[[f32; 3]; 3]>,
     mean_edge: f32,
     winding: Option<Winding>,
+}
+
+impl Searched {
+    /// A visitor of triangles that keeps the last face that is better than those before it: `better` gives its weights
+    /// and the square of its distance.
+    fn keeping<'a>(
+        &'a self,
+        found: &'a mut Option<Nearest>,
+        better: impl Fn([[f32; 3]; 3], f32) -> Option<(f32, f32, f32)> + 'a,
+    ) -> impl FnMut(u32, f32) -> f32 + 'a {
+        move |triangle, best| {
+            let triangle = triangle as usize;
+            let Some((u, v, square)) = better(self.corners[triangle], best) else {
+                return best;
+            };
+            let face = self.faces[triangle].cast_signed();
+            *found = Some(Nearest { face, u, v });
+            square
+        }
+    }
 }
 
 /// The point of a mesh that is nearest to another.
@@ -401,8 +418,8 @@ impl Mesh {
 
     /// The farthest corner of a face that is more than `least` away.
     pub(super) fn farthest(&self, p: [f32; 3], least: f32) -> Option<Nearest> {
-        let search = |tree: &Tree, visit: Visit<'_>| tree.furthest(p, least * least, visit);
-        self.best_face(search, |corners, best| {
+        let (searched, mut found) = (self.searched(), None);
+        let visit = searched.keeping(&mut found, |corners, best| {
             if is_sliver(corners) {
                 return None;
             }
@@ -421,13 +438,15 @@ impl Mesh {
                 return None;
             }
             Some((u, v, square))
-        })
+        });
+        searched.tree.furthest(p, least * least, visit);
+        found
     }
 
     /// The nearest point that is less than `most` away.
     pub(super) fn nearest(&self, p: [f32; 3], most: f32) -> Option<Nearest> {
-        let search = |tree: &Tree, visit: Visit<'_>| tree.nearest(p, most * most, visit);
-        self.best_face(search, |corners, best| {
+        let (searched, mut found) = (self.searched(), None);
+        let visit = searched.keeping(&mut found, |corners, best| {
             let (u, v) = nearest_of(corners, p);
             let away = sub(weighted(corners, u, v), p);
             let square = dot(away, away);
@@ -435,26 +454,8 @@ impl Mesh {
                 return None;
             }
             Some((u, v, square))
-        })
-    }
-
-    /// The last face that is better than those before it: its weights, and the square of its distance.
-    fn best_face(
-        &self,
-        search: impl FnOnce(&Tree, Visit<'_>),
-        better: impl Fn([[f32; 3]; 3], f32) -> Option<(f32, f32, f32)>,
-    ) -> Option<Nearest> {
-        let searched = self.searched();
-        let mut found = None;
-        search(&searched.tree, &mut |triangle, best| {
-            let triangle = triangle as usize;
-            let Some((u, v, square)) = better(searched.corners[triangle], best) else {
-                return best;
-            };
-            let face = searched.faces[triangle].cast_signed();
-            found = Some(Nearest { face, u, v });
-            square
         });
+        searched.tree.nearest(p, most * most, visit);
         found
     }
 
