@@ -273,7 +273,7 @@ def answers(work):
         if child == 0:
             os.close(reader)
             signal.alarm(DEADLINE_SECONDS)
-            with os.fdopen(writer, "wb", buffering=0) as pipe:
+            with os.fdopen(writer, "wb") as pipe:
                 work(case, pipe)
             # Leaving in any other way would delete the precompiled header that all children share.
             os._exit(0)
@@ -284,8 +284,13 @@ def answers(work):
 
 
 def judge(case, pipe):
+    def announce():
+        # Whoever crashes after this was run.
+        pipe.write(b"\n")
+        pipe.flush()
+
     try:
-        result = check(case, lambda: pipe.write(b"\n"))
+        result = check(case, announce)
     except NotImplementedError as reason:
         result = {"verdict": "not run", "detail": str(reason)}
     except BaseException as error:

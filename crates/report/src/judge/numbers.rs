@@ -21,7 +21,7 @@ struct Yardstick<'a> {
 }
 
 impl<'a> Yardstick<'a> {
-    /// What a data sheet says; 0 where it says nothing.
+    /// What data sheets or the clock say; nothing where they do not, which is 0.
     fn known(value: f64, words: &'a str, (good, look): (f64, f64)) -> Option<Self> {
         (value > 0.0).then_some(Self {
             value,

@@ -132,7 +132,7 @@ impl Fake {
         stepped(settings, span, |now| self.set_clock(now.0))
     }
 
-    /// As [`Fake::sample`], with every event moved to the present and waiting for a board, and a sender for more.
+    /// A board of what [`Fake::sample`] gives, with every event moved to the present, and a sender for more.
     pub(crate) fn sample_now(
         &self,
         settings: &Settings,
