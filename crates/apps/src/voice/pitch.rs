@@ -537,9 +537,10 @@ impl Listener for LiveNet {
     }
 }
 
-/// The `hq` tracker on a long file, at its last look: its frames are known when that has ended.
+/// The `hq` tracker on a long file, at its last look.
 struct LiveHq {
     look: HqThirdLook,
+    track: HqTrack,
 }
 
 impl LiveHq {
@@ -558,6 +559,7 @@ impl LiveHq {
         all(&mut |piece| second.hear(piece))?;
         Ok(Self {
             look: second.finish(),
+            track: HqTrack::default(),
         })
     }
 }
@@ -567,13 +569,16 @@ impl Listener for LiveHq {
         voiced_columns("confidence")
     }
 
-    fn hear(&mut self, piece: &[f32], _: &mut Vec<f64>) -> Result<()> {
-        self.look.hear(piece);
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.look.process(piece, &mut self.track);
+        rows.extend(hq_rows(&std::mem::take(&mut self.track)));
         Ok(())
     }
 
     fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        rows.extend(hq_rows(&self.look.finish()));
+        let Self { look, mut track } = *self;
+        look.finish(&mut track);
+        rows.extend(hq_rows(&track));
         Ok(())
     }
 }

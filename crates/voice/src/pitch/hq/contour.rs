@@ -22,24 +22,26 @@ pub(super) struct Heard {
     pub(super) sure: bool,
 }
 
-/// The frequencies at the centres of frames `hop` seconds apart.
-pub(super) fn contour(heard: &[Heard], hop: f64) -> Vec<f64> {
-    (0..heard.len())
-        .map(|frame| {
-            let here = heard[frame];
-            if here.sure || here.frequency <= 0.0 {
-                return here.frequency;
-            }
-            let mut line = Line::default();
-            line.add(here.late, 0.0);
-            let before = stretch(heard[..frame].iter().rev(), here.frequency, -hop);
-            let after = stretch(heard[frame + 1..].iter(), here.frequency, hop);
-            for (time, frequency) in before.chain(after) {
-                line.add(time, (frequency / here.frequency).log2());
-            }
-            here.frequency * line.at_zero().clamp(-JUMP, JUMP).exp2()
-        })
-        .collect()
+/// Frames on either side of a frame that may matter to it, where frames are `hop` seconds apart and no frequency is
+/// much below `lowest`.
+pub(super) fn reach(hop: f64, lowest: f64) -> usize {
+    ((WIDTH + 1.0 / lowest) / hop).ceil() as usize + 1
+}
+
+/// The frequency at the centre of one of the frames, `hop` seconds apart.
+pub(super) fn contour(heard: &[Heard], frame: usize, hop: f64) -> f64 {
+    let here = heard[frame];
+    if here.sure || here.frequency <= 0.0 {
+        return here.frequency;
+    }
+    let mut line = Line::default();
+    line.add(here.late, 0.0);
+    let before = stretch(heard[..frame].iter().rev(), here.frequency, -hop);
+    let after = stretch(heard[frame + 1..].iter(), here.frequency, hop);
+    for (time, frequency) in before.chain(after) {
+        line.add(time, (frequency / here.frequency).log2());
+    }
+    here.frequency * line.at_zero().clamp(-JUMP, JUMP).exp2()
 }
 
 /// When, seconds after a frame, and how high the sound of `frequency` goes on in the frames on one side,
@@ -109,6 +111,33 @@ mod tests {
         }
     }
 
+    fn all(heard: &[Heard]) -> Vec<f64> {
+        (0..heard.len())
+            .map(|frame| contour(heard, frame, HOP))
+            .collect()
+    }
+
+    #[test]
+    fn frames_out_of_reach_do_not_matter() {
+        for (hop, lowest) in [(0.01, 65.0), (0.001, 65.0), (0.0005, 400.0), (0.1, 50.0)] {
+            let heard: Vec<Heard> = (0..400)
+                .map(|n| {
+                    unsure(
+                        lowest * (1.0 + 0.01 * (n % 17) as f64),
+                        0.001 * (n % 3) as f64,
+                    )
+                })
+                .collect();
+            let reach = reach(hop, lowest);
+            for frame in [0_usize, 3, 200, 399] {
+                let first = frame.saturating_sub(reach);
+                let near = &heard[first..(frame + reach + 1).min(400)];
+                let found = contour(near, frame - first, hop);
+                assert_eq!(found, contour(&heard, frame, hop), "{hop} s, {frame}");
+            }
+        }
+    }
+
     #[test]
     fn a_glide_heard_off_the_frames_is_right_at_them() {
         let pitch = |time: f64| 100.0 * (3.0 * time).exp2();
@@ -118,7 +147,7 @@ mod tests {
                 unsure(pitch(n as f64 * HOP + late), late)
             })
             .collect();
-        for (n, found) in contour(&heard, HOP).iter().enumerate().skip(2).take(36) {
+        for (n, found) in all(&heard).iter().enumerate().skip(2).take(36) {
             let cents = 1200.0 * (found / pitch(n as f64 * HOP)).log2();
             assert!(cents.abs() < 1.0, "frame {n}: {cents} cents");
             let before = 1200.0 * (heard[n].frequency / pitch(n as f64 * HOP)).log2();
@@ -132,7 +161,7 @@ mod tests {
         heard.push(unsure(0.0, 0.0));
         heard.extend(vec![unsure(150.0, 0.001); 3]);
         heard.extend(vec![unsure(300.0, 0.0); 3]);
-        let found = contour(&heard, HOP);
+        let found = all(&heard);
         for (found, heard) in found.iter().zip(&heard) {
             assert!((found - heard.frequency).abs() < 1e-9, "{found}");
         }
@@ -140,9 +169,9 @@ mod tests {
             .map(|n| unsure(100.0 + f64::from(n % 2), 0.0))
             .collect();
         zigzag[3].sure = true;
-        let found = contour(&zigzag, HOP);
+        let found = all(&zigzag);
         assert_eq!(found[3], 101.0);
         assert!(found[2] > 100.2 && found[2] < 100.8, "{}", found[2]);
-        assert_eq!(contour(&[], HOP), Vec::<f64>::new());
+        assert_eq!(all(&[]), Vec::<f64>::new());
     }
 }

@@ -135,9 +135,10 @@ impl HqPitch {
         pieces().for_each(|piece| first.hear(piece));
         let mut second = first.finish();
         pieces().for_each(|piece| second.hear(piece));
-        let mut third = second.finish();
-        pieces().for_each(|piece| third.hear(piece));
-        third.finish()
+        let (mut third, mut track) = (second.finish(), HqTrack::default());
+        pieces().for_each(|piece| third.process(piece, &mut track));
+        third.finish(&mut track);
+        track
     }
 
     /// The first look at a signal that is heard in pieces, after one at its length and its peak.

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::contour::{Heard, contour};
+use super::contour::{Heard, contour, reach};
 use super::cpu::{HqPlan, HqTrack, Looks};
 use super::repetition::Repetition;
 use crate::pitch::autocorrelation::{ArrivingFrames, ArrivingPlaces, Autocorrelation};
@@ -95,7 +95,6 @@ impl<'a> HqFirstLook<'a> {
             common: Common {
                 arriving: ArrivingPlaces::new(samples, self.plan.reach()),
                 repetition: Repetition::new(self.plan.placement.rate, self.plan.range),
-                seconds: self.plan.placement.times(frequency.len(), samples),
                 done: 0,
                 plan: self.plan,
                 confidence: self.looks.confidence,
@@ -111,10 +110,16 @@ struct Common {
     plan: HqPlan,
     arriving: ArrivingPlaces,
     repetition: Repetition,
-    seconds: Vec<f64>,
     /// Frames that were looked at.
     done: usize,
     confidence: Vec<f32>,
+}
+
+impl Common {
+    /// When a frame is.
+    fn seconds(&self, frame: usize) -> f64 {
+        self.plan.placement.time(frame, self.arriving.length())
+    }
 }
 
 /// The look at the periods of repetition around the first look's answers.
@@ -129,12 +134,12 @@ impl HqSecondLook {
     /// Hears the next samples.
     pub fn hear(&mut self, piece: &[f32]) {
         self.common.arriving.push(piece);
-        while let Some(seconds) = self.common.seconds.get(self.common.done) {
-            let centre = self.common.plan.centre(*seconds);
+        while let Some(hertz) = self.frequency.get(self.common.done).copied() {
+            let seconds = self.common.seconds(self.common.done);
+            let centre = self.common.plan.centre(seconds);
             let Some(signal) = self.common.arriving.around(centre) else {
                 return;
             };
-            let hertz = self.frequency[self.common.done];
             if hertz > 0.0 {
                 let repetition = &mut self.common.repetition;
                 self.stretch
@@ -167,13 +172,15 @@ impl HqSecondLook {
         let Common { plan, arriving, .. } = &self.common;
         let arriving = ArrivingPlaces::new(arriving.length(), plan.reach());
         HqThirdLook {
-            heard: Vec::with_capacity(self.frequency.len()),
             frequency: self.frequency,
             common: Common {
                 arriving,
                 done: 0,
                 ..self.common
             },
+            heard: Vec::new(),
+            first: 0,
+            written: 0,
         }
     }
 }
@@ -182,44 +189,67 @@ impl HqSecondLook {
 pub struct HqThirdLook {
     common: Common,
     frequency: Vec<f64>,
+    /// What was heard in the frames from `first` on.
     heard: Vec<Heard>,
+    first: usize,
+    written: usize,
 }
 
 impl HqThirdLook {
-    /// Hears the next samples.
-    pub fn hear(&mut self, piece: &[f32]) {
-        let Common {
-            plan,
-            arriving,
-            repetition,
-            seconds,
-            done,
-            ..
-        } = &mut self.common;
-        arriving.push(piece);
-        while let Some(seconds) = seconds.get(*done) {
-            let centre = plan.centre(*seconds);
+    /// Hears the next samples; appends the frames whose neighbours they complete.
+    pub fn process(&mut self, piece: &[f32], track: &mut HqTrack) {
+        self.common.arriving.push(piece);
+        while let Some(chosen) = self.frequency.get(self.common.done) {
+            let seconds = self.common.seconds(self.common.done);
+            let Common {
+                plan,
+                arriving,
+                repetition,
+                ..
+            } = &self.common;
+            let centre = plan.centre(seconds);
             let Some(signal) = arriving.around(centre) else {
-                return;
+                break;
             };
-            let hertz = self.frequency[*done];
             self.heard
-                .push(plan.hear(signal, repetition, *seconds, hertz));
-            arriving.pass(centre);
-            *done += 1;
+                .push(plan.hear(signal, repetition, seconds, *chosen));
+            self.common.arriving.pass(centre);
+            self.common.done += 1;
+        }
+        let reach = self.reach();
+        self.write(self.common.done.saturating_sub(reach), track);
+        let gone = self.written.saturating_sub(reach) - self.first;
+        if 2 * gone > self.heard.len() {
+            self.heard.drain(..gone);
+            self.first += gone;
         }
     }
 
-    /// Ends the signal.
-    pub fn finish(self) -> HqTrack {
+    /// Ends the signal; appends the frames that are left.
+    pub fn finish(mut self, track: &mut HqTrack) {
+        self.write(self.common.done, track);
+    }
+
+    /// Seconds between frames.
+    fn hop(&self) -> f64 {
         let placement = self.common.plan.placement;
-        let hop = placement.hop as f64 / placement.rate;
-        let frequency = contour(&self.heard, hop);
-        HqTrack {
-            seconds: self.common.seconds,
-            frequency: frequency.iter().map(|hertz| *hertz as f32).collect(),
-            confidence: self.common.confidence,
+        placement.hop as f64 / placement.rate
+    }
+
+    /// Frames on either side of a frame that may matter to it.
+    fn reach(&self) -> usize {
+        reach(self.hop(), self.common.plan.range.low_hz)
+    }
+
+    /// Appends the frames before `end`.
+    fn write(&mut self, end: usize, track: &mut HqTrack) {
+        for frame in self.written..end {
+            let hertz = contour(&self.heard, frame - self.first, self.hop());
+            track.seconds.push(self.common.seconds(frame));
+            track.frequency.push(hertz as f32);
+            track.confidence.push(self.common.confidence[frame]);
         }
+        self.written = self.written.max(end);
     }
 }
 
@@ -256,9 +286,13 @@ mod tests {
                 }
                 let mut second = first.finish();
                 signal.chunks(size).for_each(|piece| second.hear(piece));
-                let mut third = second.finish();
-                signal.chunks(size).for_each(|piece| third.hear(piece));
-                assert_eq!(third.finish(), whole, "{length} in pieces of {size}");
+                let (mut third, mut track) = (second.finish(), HqTrack::default());
+                for piece in signal.chunks(size) {
+                    third.process(piece, &mut track);
+                    assert!(third.heard.len() < 300);
+                }
+                third.finish(&mut track);
+                assert_eq!(track, whole, "{length} in pieces of {size}");
             }
             if length > 50_000 {
                 assert!(whole.frequency.iter().filter(|hz| **hz > 0.0).count() > 100);

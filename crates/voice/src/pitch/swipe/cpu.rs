@@ -111,10 +111,10 @@ impl SwipeStream {
             self.swipe.hear(signal, self.done..next, track);
             self.done = next;
             // Windows lie where they do in the whole: what is gone ends where one of the longest begins.
-            let first = next * self.swipe.plan.hop / apart;
-            let kept = first.saturating_sub(1) * apart;
-            self.samples
-                .drain(..(kept - self.origin).min(self.samples.len()));
+            let first = (next * self.swipe.plan.hop / apart).saturating_sub(1);
+            let here = (self.origin + self.samples.len()) / apart;
+            let kept = first.min(here) * apart;
+            self.samples.drain(..kept - self.origin);
             self.origin = kept;
         }
     }

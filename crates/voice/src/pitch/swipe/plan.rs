@@ -142,7 +142,7 @@ impl SwipePlan {
         self.channels.len()
     }
 
-    /// When the first `frames` frames are.
+    /// When a frame is.
     pub(crate) fn seconds(&self, frame: usize) -> f64 {
         (frame * self.hop) as f64 / f64::from(self.sample_rate)
     }
