@@ -14,6 +14,8 @@ pub const MOST_STEAL: f64 = 0.02;
 pub enum Distrust {
     /// This many samples are too few.
     Few(usize),
+    /// Samples that depend on one another so much that they have no interval: the machine changed meanwhile.
+    Drifting(usize),
     /// The interval is this wide, relative to the median.
     Wide(f64),
     /// The hypervisor took this share of the time, and there is no CPU time to use instead.
@@ -27,7 +29,7 @@ impl Distrust {
     pub fn word(self) -> &'static str {
         match self {
             Self::Few(_) => "few",
-            Self::Wide(_) => "unsteady",
+            Self::Wide(_) | Self::Drifting(_) => "unsteady",
             Self::TakenAway(_) => "taken away",
             Self::Disturbed => "disturbed",
         }
@@ -38,6 +40,9 @@ impl Distrust {
         match self {
             Self::Few(1) => "too few samples (1)".to_owned(),
             Self::Few(count) => format!("too few samples ({count})"),
+            Self::Drifting(count) => {
+                format!("the machine changed while {count} samples were taken")
+            }
             Self::Wide(half) => format!("the interval is ± {:.0} %", 100.0 * half),
             Self::TakenAway(share) => {
                 format!("the hypervisor took {:.0} % of the time", 100.0 * share)
@@ -74,10 +79,20 @@ pub fn trusted(measurement: &Measurement) -> Result<Figures, Distrust> {
     if steal > MOST_STEAL && figures.basis == Basis::AllSamples {
         return Err(Distrust::TakenAway(steal));
     }
-    match half_width(&figures) {
-        half if half <= WIDEST => Ok(figures),
-        half if half.is_finite() => Err(Distrust::Wide(half)),
-        _ => Err(Distrust::Few(figures.summary.count)),
+    match too_wide(half_width(&figures), figures.summary.count) {
+        Some(distrust) => Err(distrust),
+        None => Ok(figures),
+    }
+}
+
+/// What an interval of so many samples, half as wide as this, is not trusted for.
+fn too_wide(half: f64, count: usize) -> Option<Distrust> {
+    if half <= WIDEST {
+        None
+    } else if half.is_finite() {
+        Some(Distrust::Wide(half))
+    } else {
+        Some(Distrust::Drifting(count))
     }
 }
 
@@ -93,10 +108,13 @@ mod tests {
     fn few_or_scattered_samples_are_not_trusted() {
         assert_eq!(trusted(&of(vec![1.0; 3])), Err(Distrust::Few(3)));
         assert_eq!(trusted(&of(Vec::new())), Err(Distrust::Few(0)));
-        assert!(trusted(&of(vec![1.0; 40])).is_ok());
-        let scattered = (0..40).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 });
-        let distrust = trusted(&of(scattered.collect())).unwrap_err();
-        assert!(matches!(distrust, Distrust::Wide(_)), "{distrust:?}");
+        // As of 5,000 launches while the clock rose.
+        assert_eq!(
+            too_wide(f64::INFINITY, 5000),
+            Some(Distrust::Drifting(5000))
+        );
+        assert_eq!(too_wide(0.3, 5000), Some(Distrust::Wide(0.3)));
+        assert_eq!(too_wide(0.01, 5000), None);
     }
 
     #[test]
