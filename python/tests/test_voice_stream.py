@@ -43,11 +43,11 @@ STREAMS = {
         lambda y: voice.feature.melspectrogram(y=y, sr=RATE, pad_mode="reflect", **FRAMES),
     ),
     "torchaudio": (
-        lambda: voice.stream.mel(RATE),
-        lambda y: voice.mel(y, RATE, preset="torchaudio"),
+        lambda: voice.stream.mel(RATE, preset="torchaudio", log=False),
+        lambda y: voice.mel(y, RATE, preset="torchaudio", log=False),
     ),
     "kaldi": (
-        lambda: voice.stream.mel(RATE, preset="kaldi"),
+        lambda: voice.stream.mel(RATE),
         lambda y: voice.mel(y, RATE, preset="kaldi"),
     ),
     "yin": (lambda: voice.stream.yin(**PITCH), lambda y: voice.yin(y, **PITCH)),

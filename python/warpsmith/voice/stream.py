@@ -123,13 +123,17 @@ def mfcc(
 def mel(
     sr: float,
     *,
-    preset: str = "torchaudio",
+    preset: str = "kaldi",
     log: bool = True,
     n_fft: int | None = None,
     hop_length: int | None = None,
     n_mels: int | None = None,
 ) -> Stream:
-    """Features of a preset that looks at no loudest frame: torchaudio, Kaldi or HTK."""
+    """Kaldi's features, or the powers (`log=False`) of another preset.
+
+    The logarithms of the others reach down to a level below the loudest frame, which a stream does
+    not know.
+    """
     named = {"n_fft": n_fft, "hop_length": hop_length, "n_mels": n_mels}
     sizes = [None if size is None else count(name, size) for name, size in named.items()]
     stage = "log-mel" if log else "mel"
