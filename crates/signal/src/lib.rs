@@ -1,4 +1,4 @@
-//! Signals in memory: audio files, frames and their transforms, filters, rates, levels.
+//! Signals: audio files, frames and their transforms, filters, rates, levels, effects.
 //!
 //! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
 //! bits depend on its samples alone, never on block size, chunking or thread.
@@ -6,6 +6,7 @@
 mod audio;
 mod convolution;
 mod delta;
+pub mod effect;
 mod error;
 mod filter;
 mod fourier;

@@ -6,7 +6,7 @@ use warpsmith_formats::wav::SampleFormat;
 use warpsmith_voice::ChannelChoice;
 use warpsmith_voice::effect::{
     DenoiseSettings, NoiseLook, NoiseReduction, NoiseSearch, PitchShiftStream, StretchSettings,
-    TimeStretchStream,
+    TimeStretchStream, time_stretch_stream,
 };
 use warpsmith_voice::signal::{
     LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings,
@@ -183,7 +183,7 @@ impl Stretch {
         stretched(&self.output, global, &self.input, |whole| {
             let settings = self.sizes.settings(whole.sample_rate);
             let streams = (0..whole.channels)
-                .map(|_| TimeStretchStream::new(whole.samples, self.rate, settings));
+                .map(|_| time_stretch_stream(whole.samples, self.rate, settings));
             let streams: Vec<TimeStretchStream> = streams.collect::<Result<_, _>>()?;
             let length = streams.first().map_or(0, TimeStretchStream::length);
             Ok((length, streams))

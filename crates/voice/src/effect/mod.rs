@@ -1,13 +1,12 @@
-//! Sounds changed by way of their spectra: slower, higher, cleaner, or made from magnitudes alone.
+//! Sounds changed by way of their spectra, and sounds made from magnitudes alone.
 
-mod denoise;
 pub(crate) mod griffin_lim;
-mod phase_vocoder;
-mod pitch_shift;
 mod time_stretch;
 
-pub use denoise::{DenoiseSettings, Denoiser, NoiseLook, NoiseReduction, NoiseSearch};
 pub(crate) use griffin_lim::{CudaGriffinLim, GriffinLimWorkload};
 pub use griffin_lim::{GriffinLim, spectral_convergence_db};
-pub use pitch_shift::{PitchShiftStream, pitch_shift};
-pub use time_stretch::{StretchSettings, TimeStretchStream, time_stretch};
+pub use time_stretch::{time_stretch, time_stretch_stream};
+pub use warpsmith_signal::effect::{
+    DenoiseSettings, Denoiser, NoiseLook, NoiseReduction, NoiseSearch, PitchShiftStream,
+    StretchSettings, TimeStretchStream, pitch_shift,
+};

@@ -2,3 +2,4 @@
 
 mod invariance;
 mod pitch_truth;
+mod shifted_pitch;

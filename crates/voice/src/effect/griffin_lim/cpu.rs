@@ -201,7 +201,7 @@ pub fn spectral_convergence_db(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::effect::time_stretch::StretchSettings;
+    use crate::effect::StretchSettings;
     use crate::spectrum::Density;
 
     #[test]

@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
-use warpsmith_signal::{
+use crate::{
     FrameQueue, FrameRows, FrameSpectrum, Framing, Outlet, OverlapAdd, Result, SignalError,
     SpectrumSettings, invertible,
 };
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 use super::time_stretch::StretchSettings;
 

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use crate::{FrameRows, FrameSpectrum, Framing, OverlapAdd, SpectrumSettings};
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
-use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, OverlapAdd, SpectrumSettings};
 
 use super::time_stretch::Stretch;
 
