@@ -498,6 +498,33 @@ fn a_tile_is_a_threads_own_and_its_gradient_goes_back_through_it() {
 }
 
 #[test]
+fn a_sum_of_tiles_of_structs_leaves_fields_without_an_atomic_sum() {
+    let source = "import warp as wp\n\n@wp.struct\nclass Mark:\n    flag: wp.bool\n    small: wp.int8\n    \
+        value: wp.float32\n\n@wp.kernel(enable_backward=False)\n\
+        def add(x: wp.array(dtype=Mark), y: wp.array(dtype=Mark)):\n    \
+        wp.tile_atomic_add(y, wp.tile_load(x, shape=2))\n";
+    let marks = |marks: [(u8, u8, f32); 2]| {
+        let bytes = marks.map(|(flag, small, value)| {
+            let mut bytes = vec![flag, small, 0, 0];
+            bytes.extend(value.to_le_bytes());
+            bytes
+        });
+        Argument::Array(ArrayArgument {
+            shape: vec![2],
+            data: bytes.concat(),
+            gradient: None,
+        })
+    };
+    let mut arguments = [
+        marks([(1, 5, 2.5), (0, 7, -1.0)]),
+        marks([(1, 3, 10.0), (1, 4, 20.0)]),
+    ];
+    let outcome = run(source, &[1], &mut arguments);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    assert_eq!(arguments[1], marks([(1, 3, 12.5), (1, 4, 19.0)]));
+}
+
+#[test]
 fn a_product_of_tiles_scales_what_was_there_before() {
     let source = "
 import warp as wp

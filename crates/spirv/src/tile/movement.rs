@@ -189,7 +189,11 @@ impl<'p> Emitter<'p> {
             }
             Way::Add(_) | Way::AddGradient => {
                 let value = self.load_leaf(ground, offset, leaf);
-                let found = self.update(add, ty, place, value)?;
+                // Warp leaves a field of a struct as it is that has no atomic sum.
+                let found = match ty.adds_atomically() {
+                    true => self.update(add, ty, place, value)?,
+                    false => self.load_scalar(ty, place),
+                };
                 if let Some((before, offset)) = before {
                     self.store_leaf(before, offset, leaf, found);
                 }

@@ -172,7 +172,11 @@ impl<'p> Machine<'p> {
             let column = places.memory.and_then(|memory| memory.columns.get(leaf));
             for (n, (element, bits)) in places.elements.iter().zip(&values).enumerate() {
                 if let (Some(column), Some(element)) = (column, element) {
-                    before[n] = column.update(*element, |old| updated(ADD, *ty, old, *bits));
+                    // Warp leaves a field of a struct as it is that has no atomic sum.
+                    before[n] = column.update(*element, |old| match ty.adds_atomically() {
+                        true => updated(ADD, *ty, old, *bits),
+                        false => old,
+                    });
                 }
             }
             if let Some(old) = old {
