@@ -7,18 +7,20 @@ use clap::{Args, ValueEnum};
 use warpsmith_descriptors::overview::pitch_framing;
 use warpsmith_device::CudaDevice;
 use warpsmith_voice::{
-    CrepePitch, CrepeTrack, Framing, HqLook, HqPitch, HqThirdLook, HqTrack, NetPitch, NetTrack,
-    Padding, PitchRange, PraatLook, PraatPitch, PraatStream, PraatTrack, PrecisePraat, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeStream, SwipeTrack, Yin, YinStream,
-    crepe_on_cuda, hq_on_cuda, net_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
-    yin_on_cuda,
+    CrepePitch, Framing, HqPitch, NetPitch, Padding, PitchRange, PraatLook, PraatPitch,
+    PraatStream, PraatTrack, PrecisePraat, Pyin, Swipe, SwipeStream, Yin, crepe_on_cuda,
+    hq_on_cuda, net_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_workload::WorkloadError;
 
 use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, Listening, hear_ahead, listen};
+use super::pitch_live::{self, LivePitch, LiveYin};
 use super::pitch_options::{Family, PitchOptions};
+use super::pitch_rows::{
+    crepe_sheet, hq_sheet, net_sheet, praat_sheet, pyin_sheet, swipe_sheet, yin_sheet,
+};
 use super::sheet::{Destination, Sheet};
 use super::weights::Crepe;
 use warpsmith_console::exit::Outcome;
@@ -108,9 +110,6 @@ enum Peer {
     /// Praat's `To Pitch (ac)`: 75 to 600 Hz, four frames in the three longest periods.
     Praat,
 }
-
-/// How sure the network of `crepe` must be that there is a pitch.
-const CREPE_VOICED: f32 = 0.15;
 
 impl Pitch {
     fn method(&self) -> Method {
@@ -209,24 +208,19 @@ impl Pitch {
                         look.hear(piece);
                         Ok(())
                     })?;
-                    Ok(Box::new(LivePraat {
-                        stream: self.praat(rate, framing.hop, range)?.second_look(look),
-                        track: PraatTrack::default(),
-                    }))
+                    let tracker = self.praat(rate, framing.hop, range)?;
+                    Ok(pitch_live::praat(tracker.second_look(look)))
                 }
                 Method::Hq => {
                     let pitch = HqPitch::new(rate, framing.hop, range)?;
-                    Ok(Box::new(LiveHq::new(&self.input, path, pitch)?))
+                    pitch_live::hq(&self.input, path, pitch)
                 }
                 Method::Yin => LiveYin::listener(rate, framing, range, self.options.trough()),
-                Method::Net => Ok(Box::new(LiveNet {
-                    pitch: self.net(rate, framing.hop, range)?,
-                    track: NetTrack::default(),
-                })),
-                Method::Swipe => Ok(Box::new(LiveSwipe {
-                    stream: SwipeStream::new(swipe(rate, framing.hop, range)?),
-                    track: SwipeTrack::default(),
-                })),
+                Method::Net => Ok(pitch_live::net(self.net(rate, framing.hop, range)?)),
+                Method::Swipe => {
+                    let swipe = swipe(rate, framing.hop, range)?;
+                    Ok(pitch_live::swipe(SwipeStream::new(swipe)))
+                }
                 _ => LivePitch::listener(rate, framing, range, self.options.pyin()),
             }
         };
@@ -398,354 +392,4 @@ impl Praat {
             Self::Precise(tracker) => tracker.second_look(look),
         }
     }
-}
-
-/// Praat's pitch of a long file, at a second look.
-struct LivePraat {
-    stream: PraatStream,
-    track: PraatTrack,
-}
-
-impl Listener for LivePraat {
-    fn columns(&self) -> Vec<String> {
-        voiced_columns("strength")
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.stream.process(piece, &mut self.track);
-        let PraatTrack {
-            seconds,
-            frequency,
-            strength,
-            ..
-        } = std::mem::take(&mut self.track);
-        rows.extend(voiced_rows(&seconds, &frequency, &strength));
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let Self { stream, mut track } = *self;
-        stream.finish(&mut track);
-        let strength = &track.strength;
-        rows.extend(voiced_rows(&track.seconds, &track.frequency, strength));
-        Ok(())
-    }
-}
-
-/// pYIN on a pipe: a frame is written once no later one can change it, mostly within a few frames.
-struct LivePitch {
-    stream: PyinStream,
-    times: Times,
-    written: usize,
-}
-
-/// The times of frames.
-#[derive(Clone, Copy)]
-struct Times {
-    hop: usize,
-    rate: u32,
-}
-
-impl Times {
-    fn of(self, frame: usize) -> f64 {
-        (frame * self.hop) as f64 / f64::from(self.rate)
-    }
-}
-
-/// YIN piece by piece.
-struct LiveYin {
-    stream: YinStream,
-    times: Times,
-    written: usize,
-    track: Vec<f32>,
-}
-
-impl LiveYin {
-    fn listener(
-        rate: u32,
-        framing: Framing,
-        range: PitchRange,
-        trough: f32,
-    ) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(Self {
-            stream: YinStream::in_bulk(rate, framing, range, trough)?,
-            times: Times {
-                hop: framing.hop,
-                rate,
-            },
-            written: 0,
-            track: Vec::new(),
-        }))
-    }
-
-    fn report(&mut self, rows: &mut Vec<f64>) {
-        for hertz in self.track.drain(..) {
-            rows.extend([self.times.of(self.written), f64::from(hertz)]);
-            self.written += 1;
-        }
-    }
-}
-
-impl Listener for LiveYin {
-    fn columns(&self) -> Vec<String> {
-        ["seconds", "hertz"].map(str::to_owned).to_vec()
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.stream.process(piece, &mut self.track)?;
-        self.report(rows);
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let Self {
-            stream,
-            times,
-            written,
-            mut track,
-        } = *self;
-        stream.finish(&mut track)?;
-        for (frame, hertz) in track.iter().enumerate() {
-            rows.extend([times.of(written + frame), f64::from(*hertz)]);
-        }
-        Ok(())
-    }
-}
-
-/// The network piece by piece.
-struct LiveNet {
-    pitch: NetPitch,
-    track: NetTrack,
-}
-
-impl Listener for LiveNet {
-    fn columns(&self) -> Vec<String> {
-        voiced_columns("probability")
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.pitch.process(piece, &mut self.track);
-        rows.extend(net_rows(&std::mem::take(&mut self.track)));
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let Self { pitch, mut track } = *self;
-        pitch.finish(&mut track);
-        rows.extend(net_rows(&track));
-        Ok(())
-    }
-}
-
-/// The `hq` tracker on a long file, at its last look.
-struct LiveHq {
-    look: HqThirdLook,
-    track: HqTrack,
-}
-
-impl LiveHq {
-    fn new(input: &Input, path: &Path, mut pitch: HqPitch) -> Result<Self> {
-        let mut look = HqLook::default();
-        let all = |hear: &mut dyn FnMut(&[f32])| {
-            hear_ahead(input, path, |piece, _| {
-                hear(piece);
-                Ok(())
-            })
-        };
-        all(&mut |piece| look.hear(piece))?;
-        let mut first = pitch.first_look(look);
-        all(&mut |piece| first.hear(piece))?;
-        let mut second = first.finish();
-        all(&mut |piece| second.hear(piece))?;
-        Ok(Self {
-            look: second.finish(),
-            track: HqTrack::default(),
-        })
-    }
-}
-
-impl Listener for LiveHq {
-    fn columns(&self) -> Vec<String> {
-        voiced_columns("confidence")
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.look.process(piece, &mut self.track);
-        rows.extend(hq_rows(&std::mem::take(&mut self.track)));
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let Self { look, mut track } = *self;
-        look.finish(&mut track);
-        rows.extend(hq_rows(&track));
-        Ok(())
-    }
-}
-
-/// SWIPE' piece by piece.
-struct LiveSwipe {
-    stream: SwipeStream,
-    track: SwipeTrack,
-}
-
-impl Listener for LiveSwipe {
-    fn columns(&self) -> Vec<String> {
-        voiced_columns("strength")
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.stream.process(piece, &mut self.track);
-        rows.extend(swipe_rows(&std::mem::take(&mut self.track)));
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let Self { stream, mut track } = *self;
-        stream.finish(&mut track);
-        rows.extend(swipe_rows(&track));
-        Ok(())
-    }
-}
-
-impl LivePitch {
-    fn listener(
-        rate: u32,
-        framing: Framing,
-        range: PitchRange,
-        settings: PyinSettings,
-    ) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(Self {
-            stream: PyinStream::in_bulk(rate, framing, range, settings)?,
-            times: Times {
-                hop: framing.hop,
-                rate,
-            },
-            written: 0,
-        }))
-    }
-}
-
-/// Appends the frames of `track`, of which the first is number `written`.
-fn append_rows(track: &PyinTrack, times: Times, written: usize, rows: &mut Vec<f64>) {
-    for (frame, voiced) in track.voiced.iter().enumerate() {
-        let hertz = f64::from(track.frequency[frame]);
-        rows.extend([
-            times.of(written + frame),
-            if *voiced { hertz } else { f64::NAN },
-            f64::from(u8::from(*voiced)),
-            f64::from(track.probability[frame]),
-        ]);
-    }
-}
-
-impl Listener for LivePitch {
-    fn columns(&self) -> Vec<String> {
-        voiced_columns("probability")
-    }
-
-    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        let mut track = PyinTrack::default();
-        self.stream.process(piece, &mut track);
-        append_rows(&track, self.times, self.written, rows);
-        self.written += track.voiced.len();
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
-        let mut track = PyinTrack::default();
-        self.stream.finish(&mut track);
-        append_rows(&track, self.times, self.written, rows);
-        Ok(())
-    }
-}
-
-fn pyin_sheet(track: &PyinTrack, framing: Framing, rate: u32) -> Sheet {
-    let times: Vec<f64> = (0..track.voiced.len())
-        .map(|frame| (frame * framing.hop) as f64 / f64::from(rate))
-        .collect();
-    let hertz: Vec<f32> = track
-        .frequency
-        .iter()
-        .zip(&track.voiced)
-        .map(|(hertz, voiced)| if *voiced { *hertz } else { 0.0 })
-        .collect();
-    voiced_sheet(&times, &hertz, ("probability", &track.probability))
-}
-
-fn praat_sheet(track: &PraatTrack) -> Sheet {
-    let strength = ("strength", &track.strength[..]);
-    voiced_sheet(&track.seconds, &track.frequency, strength)
-}
-
-fn swipe_rows(track: &SwipeTrack) -> Vec<f64> {
-    voiced_rows(&track.seconds, &track.frequency, &track.strength)
-}
-
-fn swipe_sheet(track: &SwipeTrack) -> Sheet {
-    Sheet::new(voiced_columns("strength"), swipe_rows(track))
-}
-
-fn hq_rows(track: &HqTrack) -> Vec<f64> {
-    voiced_rows(&track.seconds, &track.frequency, &track.confidence)
-}
-
-fn hq_sheet(track: &HqTrack) -> Sheet {
-    Sheet::new(voiced_columns("confidence"), hq_rows(track))
-}
-
-fn crepe_sheet(track: &CrepeTrack) -> Sheet {
-    let frames = track.frequency.iter().zip(&track.periodicity);
-    let hertz: Vec<f32> = frames
-        .map(|(hertz, sure)| if *sure >= CREPE_VOICED { *hertz } else { 0.0 })
-        .collect();
-    let periodicity = ("periodicity", &track.periodicity[..]);
-    voiced_sheet(&track.seconds, &hertz, periodicity)
-}
-
-fn net_rows(track: &NetTrack) -> Vec<f64> {
-    voiced_rows(&track.seconds, &track.frequency, &track.voiced)
-}
-
-fn net_sheet(track: &NetTrack) -> Sheet {
-    Sheet::new(voiced_columns("probability"), net_rows(track))
-}
-
-/// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
-fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
-    Sheet::new(voiced_columns(name), voiced_rows(seconds, hertz, sure))
-}
-
-/// The names of columns whose last says how sure a frame is.
-fn voiced_columns(sure: &str) -> Vec<String> {
-    ["seconds", "hertz", "voiced", sure]
-        .map(str::to_owned)
-        .to_vec()
-}
-
-fn voiced_rows(seconds: &[f64], hertz: &[f32], sure: &[f32]) -> Vec<f64> {
-    let frames = seconds.iter().zip(hertz).zip(sure);
-    frames
-        .flat_map(|((seconds, hertz), sure)| {
-            let voiced = *hertz > 0.0;
-            [
-                *seconds,
-                if voiced { f64::from(*hertz) } else { f64::NAN },
-                f64::from(u8::from(voiced)),
-                f64::from(*sure),
-            ]
-        })
-        .collect()
-}
-
-fn yin_sheet(track: &[f32], framing: Framing, rate: u32) -> Sheet {
-    let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
-    Sheet::new(
-        vec!["seconds".into(), "hertz".into()],
-        track
-            .iter()
-            .enumerate()
-            .flat_map(|(frame, hz)| [time(frame), f64::from(*hz)])
-            .collect(),
-    )
 }
