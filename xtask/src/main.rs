@@ -2,6 +2,7 @@
 
 mod api;
 mod axe;
+mod cargo;
 mod compat;
 mod conformance;
 mod dist;
@@ -17,6 +18,7 @@ mod precision;
 mod python;
 mod schemas;
 mod test;
+mod test_programs;
 mod wheels;
 mod workspace;
 
