@@ -171,7 +171,8 @@ def loud(kinds, wanted, dice, number):
 
 
 def to_samples(steps):
-    return stretched(steps, SAMPLES + STEP)[..., :SAMPLES]
+    """Values of every sample: step n is what sample n * STEP has, so that sounds and labels keep the same time."""
+    return stretched(steps, (STEPS - 1) * STEP + 1)[..., :SAMPLES]
 
 
 def voices(dice, count):
