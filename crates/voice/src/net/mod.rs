@@ -17,6 +17,7 @@ mod over_time;
 mod path;
 mod tables;
 mod track;
+mod voicing;
 mod weights;
 mod workload;
 

@@ -1,5 +1,5 @@
-//! What becomes of the network's answers: the likeliest way through the pitches of neighbouring frames, and voicing
-//! that needs one sure frame.
+//! What becomes of the network's answers: the likeliest way through the pitches of neighbouring frames, and beside it
+//! that through voiced and unvoiced ones.
 //!
 //! Frame by frame the likeliest pitch is now and then an octave off in noise. A frame keeps its best few maxima, and
 //! is decided [`LATER`] frames later, at the end of the way with the highest sum so far. So pieces of a sound give the
@@ -11,6 +11,7 @@ use warpsmith_lanes::exp;
 
 use super::tables::{LOWEST, PER_OCTAVE, PITCHES};
 use super::track::places_of;
+use super::voicing::VoicingPath;
 use crate::pitch::PitchRange;
 
 /// Frames after which a frame is decided: 50 ms. With 10 or 20 recordings in English and French gained nothing.
@@ -22,16 +23,6 @@ const JUMP: f32 = 16.0;
 const FARTHEST: f32 = 16.0;
 /// Pitches on either side of a maximum whose mean is taken.
 const AROUND: usize = 2;
-/// How many times the odds of the threshold make a frame sure, and how many one beside a sure one: 0.6 and 0.2 for a
-/// threshold of 0.3, chosen on recordings in English and French, which the training had not heard.
-const SURE: f32 = 3.5;
-const PLAUSIBLE: f32 = 7.0 / 12.0;
-
-/// The probability whose odds are so many times those of another.
-fn with_odds(times: f32, probability: f32) -> f32 {
-    times * probability / (1.0 + (times - 1.0) * probability)
-}
-
 /// A frame that is not decided.
 struct Waiting {
     /// Places of its maxima, the likeliest first, and the maximum of the frame before that each comes from.
@@ -59,13 +50,10 @@ pub(super) struct Decision {
 /// Decides frame after frame.
 pub(super) struct PitchPath {
     places: (usize, usize),
-    sure: f32,
-    plausible: f32,
+    voicing: VoicingPath,
     waiting: VecDeque<Waiting>,
     /// The best sums to the last frame's maxima.
     scores: Vec<f32>,
-    /// Whether the frame decided last sounds.
-    sounds: bool,
 }
 
 impl PitchPath {
@@ -73,11 +61,9 @@ impl PitchPath {
     pub(super) fn new(range: PitchRange, threshold: f32) -> Self {
         Self {
             places: places_of(range),
-            sure: with_odds(SURE, threshold),
-            plausible: with_odds(PLAUSIBLE, threshold),
+            voicing: VoicingPath::new(threshold),
             waiting: VecDeque::new(),
             scores: Vec::new(),
-            sounds: false,
         }
     }
 
@@ -107,6 +93,7 @@ impl PitchPath {
         scores.iter_mut().for_each(|score| *score -= most);
         self.scores = scores;
         self.waiting.push_back(frame);
+        self.voicing.step(voiced);
         (self.waiting.len() > LATER)
             .then(|| self.decide())
             .flatten()
@@ -123,18 +110,11 @@ impl PitchPath {
         for frame in self.waiting.iter().skip(1).rev() {
             at = frame.from[at];
         }
-        // Whether a sure frame is to come before the next one that is not even plausible.
-        let voiced = self.waiting.iter().map(|frame| frame.voiced);
-        let mut plausible = voiced.take_while(|voiced| *voiced >= self.plausible);
-        self.sounds = match plausible.next() {
-            Some(own) => self.sounds || own >= self.sure || plausible.any(|one| one >= self.sure),
-            None => false,
-        };
         let frame = self.waiting.pop_front()?;
         Some(Decision {
             hertz: frame.hertz[at],
             voiced: frame.voiced,
-            sounds: self.sounds,
+            sounds: self.voicing.decide(),
         })
     }
 
@@ -235,19 +215,17 @@ mod tests {
     }
 
     #[test]
-    fn plausible_frames_sound_beside_a_sure_one_alone() {
-        let voiced = [0.1, 0.3, 0.3, 0.7, 0.25, 0.1, 0.5, 0.5, 0.1, 0.25, 0.1];
+    fn a_doubtful_frame_sounds_where_its_neighbours_do() {
+        let voiced = [0.1, 0.1, 0.6, 0.1, 0.9, 0.9, 0.25, 0.9, 0.9, 0.1, 0.1];
         let frames: Vec<_> = voiced.map(|voiced| (tops(&[(30, 3.0)]), voiced)).into();
         let sounds = |threshold| -> Vec<bool> {
             let found = decisions(&frames, threshold);
             found.iter().map(|one| one.sounds).collect()
         };
-        let usual: Vec<bool> = (0..voiced.len()).map(|n| (1..5).contains(&n)).collect();
-        assert_eq!(sounds(0.3), usual);
+        let usual: Vec<bool> = (0..voiced.len()).map(|n| (4..9).contains(&n)).collect();
+        assert_eq!(sounds(0.4), usual);
         assert!(sounds(0.0).iter().all(|sounds| *sounds));
         assert!(!sounds(1.0).contains(&true));
-        assert!((with_odds(SURE, 0.3) - 0.6).abs() < 1e-6);
-        assert!((with_odds(PLAUSIBLE, 0.3) - 0.2).abs() < 1e-6);
     }
 
     #[test]

@@ -170,8 +170,8 @@ pub struct NetPitch {
 }
 
 impl NetPitch {
-    /// How sure the network must be that a frame is voiced, unless told otherwise: less beside a frame that it is
-    /// sure of, and more elsewhere.
+    /// How sure the network must be that a frame is voiced, unless told otherwise; a doubtful frame goes with those
+    /// around it.
     pub const THRESHOLD: f32 = VOICED;
 
     /// A tracker that has heard nothing; `hop` must be 10 ms. A threshold of 0 gives every frame a pitch.
