@@ -101,7 +101,32 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_workload::Parameters;
+
     use super::*;
+
+    #[test]
+    fn other_ways_are_parameters_that_no_default_has() {
+        let mut count = 0;
+        for workload in workloads() {
+            let specs = workload.parameters();
+            let usual = Parameters::resolve(specs, &[]).unwrap();
+            for way in workload.other_ways() {
+                let settings: Vec<_> = (way.iter())
+                    .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect();
+                let parameters = Parameters::resolve(specs, &settings).unwrap();
+                assert_ne!(
+                    parameters.to_string(),
+                    usual.to_string(),
+                    "{}",
+                    workload.id()
+                );
+                count += 1;
+            }
+        }
+        assert!(count > 0);
+    }
 
     #[test]
     fn ids_are_unique_and_an_area_stands_for_all_of_it() {

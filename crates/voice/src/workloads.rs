@@ -8,7 +8,7 @@ use crate::contrast::CONTRAST;
 use crate::effect::GriffinLimWorkload;
 use crate::formants::FORMANTS;
 use crate::host::Host;
-use crate::mel::MEL;
+use crate::mel::{MEL, MFCC};
 use crate::net::NET;
 use crate::onset::ONSET;
 use crate::pitch::{CrepePath, CrepeProbabilities, HQ, PRAAT, PYIN, SWIPE, YIN};
@@ -21,6 +21,7 @@ use crate::vad::{PERIODICITY, SpeechProbabilities};
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
         Box::new(MEL),
+        Box::new(MFCC),
         Box::new(SPECTROGRAM),
         Box::new(IstftWorkload),
         Box::new(GriffinLimWorkload),

@@ -16,6 +16,6 @@ pub use definition::Definition;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use workload::{
-    About, ActsOn, ArguedTolerance, Cost, Judgement, Prepared, Ready, Sizes, Technique, Workload,
-    WorkloadError,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Prepared, Ready, Settings, Sizes, Technique,
+    Workload, WorkloadError,
 };

@@ -50,6 +50,12 @@ pub trait Workload: Send + Sync {
         self.about().passes
     }
 
+    /// Values of parameters, beside the defaults and the choices of words, with which it takes another way than
+    /// with those: `verify` takes all.
+    fn other_ways(&self) -> &'static [Settings] {
+        self.about().other_ways
+    }
+
     /// What one run must at least move and compute.
     fn cost(&self, parameters: &Parameters) -> Cost;
 
@@ -66,6 +72,9 @@ pub trait Workload: Send + Sync {
     fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Ready;
 }
 
+/// Parameters by name with their values, as they would be typed.
+pub type Settings = &'static [(&'static str, &'static str)];
+
 /// A workload that is ready to run, or why it is not.
 pub type Ready = Result<Box<dyn Prepared>, WorkloadError>;
 
@@ -78,10 +87,11 @@ pub struct About {
     techniques: &'static [Technique],
     sizes: Option<Sizes>,
     passes: Option<&'static str>,
+    other_ways: &'static [Settings],
 }
 
 impl About {
-    /// A workload with these parameters, without techniques, sizes to study or passes.
+    /// A workload with these parameters, without techniques, sizes to study, passes or other ways.
     pub const fn new(
         id: &'static str,
         summary: &'static str,
@@ -94,6 +104,7 @@ impl About {
             techniques: &[],
             sizes: None,
             passes: None,
+            other_ways: &[],
         }
     }
 
@@ -112,6 +123,12 @@ impl About {
     /// With the parameter that is the number of equal passes of a run.
     pub const fn passes(mut self, parameter: &'static str) -> Self {
         self.passes = Some(parameter);
+        self
+    }
+
+    /// With values that lead it another way than the defaults and the choices of words do.
+    pub const fn other_ways(mut self, ways: &'static [Settings]) -> Self {
+        self.other_ways = ways;
         self
     }
 }

@@ -5,7 +5,7 @@ use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Definition, Output, ParameterSpec, Parameters, Prepared, Ready,
-    Workload, WorkloadError, result_in_memory,
+    Settings, Workload, WorkloadError, result_in_memory,
 };
 
 use super::cuda::{bf16_way, f32_way, on_cuda};
@@ -37,6 +37,13 @@ const PARAMETERS: &[ParameterSpec] = &[
         0,
         1 << 20,
     ),
+];
+
+/// Shapes for which a Hopper GPU has other kernels than for the default: many tiles, and rows that start at no
+/// multiple of 16 bytes, which the unit that copies tiles cannot read.
+const OTHER_WAYS: &[Settings] = &[
+    &[("type", "bf16"), ("m", "2048"), ("n", "2048"), ("k", "16")],
+    &[("type", "bf16"), ("m", "500"), ("n", "333"), ("k", "257")],
 ];
 
 /// One infinite number in each of the first rows, of either sign: all of such a row's results are infinite.
@@ -88,6 +95,7 @@ impl Workload for MatrixProduct {
             PARAMETERS,
         )
         .sizes("m", &["16", "64", "256", "1K", "4K"])
+        .other_ways(OTHER_WAYS)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

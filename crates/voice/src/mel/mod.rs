@@ -20,4 +20,4 @@ pub use cuda::{mel_in_place, mel_on_cuda};
 pub use preset::{Preset, Sizes, Stage};
 pub use settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use stream::MelStream;
-pub(crate) use workload::MEL;
+pub(crate) use workload::{MEL, MFCC};

@@ -162,8 +162,8 @@ impl Request<'_> {
         Ok(outcome)
     }
 
-    /// What to check: the parameters given, or else the defaults, made small enough for the CPU, and
-    /// every choice of words.
+    /// What to check: the parameters given, or else the defaults, made small enough for the CPU, every choice of
+    /// words, and what else leads the workload another way.
     fn cases(&self, workload: &dyn Workload) -> Result<Vec<Parameters>> {
         let specs = workload.parameters();
         if !self.settings.is_empty() {
@@ -188,6 +188,12 @@ impl Request<'_> {
                     cases.push(Parameters::resolve(specs, &settings)?);
                 }
             }
+        }
+        for way in workload.other_ways() {
+            let settings: Vec<_> = (way.iter())
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect();
+            cases.push(Parameters::resolve(specs, &settings)?);
         }
         Ok(cases)
     }
