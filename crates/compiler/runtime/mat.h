@@ -139,14 +139,21 @@ WP_INLINE void adj_matrix_from_cols(const vec_t<4, T>& a, const vec_t<4, T>& b, 
     adj_matrix_from_cols<4, 4, T>({a, b, c, d}, {&adj_a, &adj_b, &adj_c, &adj_d}, adj_ret);
 }
 }
+//@ mul_add
+namespace wp {
+// Rounded once in 32 and 64 bits: products of matrices have the interpreter's bits, however products and sums are compiled.
+template <class T> WP_INLINE T mul_add(const T& a, const T& b, const T& c) { return c + a * b; }
+WP_INLINE float mul_add(float a, float b, float c) { return ::fmaf(a, b, c); }
+WP_INLINE double mul_add(double a, double b, double c) { return ::fma(a, b, c); }
+}
 //@ mul | mat_t
 namespace wp {
 template <int R, int K, int C, class T> WP_INLINE mat_t<R, C, T> mul(const mat_t<R, K, T>& a, const mat_t<K, C, T>& b) {
     mat_t<R, C, T> m;
     for (int i = 0; i < R; ++i)
         for (int j = 0; j < C; ++j) {
-            T sum = a.at(i, 0) * b.at(0, j);
-            for (int k = 1; k < K; ++k) sum += a.at(i, k) * b.at(k, j);
+            T sum(0);
+            for (int k = 0; k < K; ++k) sum = mul_add(a.at(i, k), b.at(k, j), sum);
             m.at(i, j) = sum;
         }
     return m;
@@ -175,32 +182,44 @@ namespace wp {
 template <int R, int K, int C, class T>
 WP_INLINE void adj_mul(const mat_t<R, K, T>& a, const mat_t<K, C, T>& b, mat_t<R, K, T>& adj_a, mat_t<K, C, T>& adj_b, const mat_t<R, C, T>& adj_ret) {
     for (int i = 0; i < R; ++i)
-        for (int j = 0; j < C; ++j)
-            for (int k = 0; k < K; ++k) {
-                adj_a.at(i, k) += adj_ret.at(i, j) * b.at(k, j);
-                adj_b.at(k, j) += a.at(i, k) * adj_ret.at(i, j);
-            }
+        for (int k = 0; k < K; ++k) {
+            T sum(0);
+            for (int j = 0; j < C; ++j) sum = mul_add(adj_ret.at(i, j), b.at(k, j), sum);
+            adj_a.at(i, k) += sum;
+        }
+    for (int k = 0; k < K; ++k)
+        for (int j = 0; j < C; ++j) {
+            T sum(0);
+            for (int i = 0; i < R; ++i) sum = mul_add(a.at(i, k), adj_ret.at(i, j), sum);
+            adj_b.at(k, j) += sum;
+        }
 }
 template <int R, int C, class T>
 WP_INLINE void adj_mul(const mat_t<R, C, T>& a, const vec_t<C, T>& x, mat_t<R, C, T>& adj_a, vec_t<C, T>& adj_x, const vec_t<R, T>& adj_ret) {
-    for (int i = 0; i < R; ++i)
-        for (int j = 0; j < C; ++j) {
-            adj_a.at(i, j) += adj_ret.c[i] * x.c[j];
-            adj_x.c[j] += a.at(i, j) * adj_ret.c[i];
-        }
+    for (int j = 0; j < C; ++j) {
+        T sum = a.at(0, j) * adj_ret.c[0];
+        for (int i = 1; i < R; ++i) sum += a.at(i, j) * adj_ret.c[i];
+        for (int i = 0; i < R; ++i) adj_a.at(i, j) += adj_ret.c[i] * x.c[j];
+        adj_x.c[j] += sum;
+    }
 }
 template <int R, int C, class T>
 WP_INLINE void adj_mul(const vec_t<R, T>& x, const mat_t<R, C, T>& a, vec_t<R, T>& adj_x, mat_t<R, C, T>& adj_a, const vec_t<C, T>& adj_ret) {
-    for (int i = 0; i < R; ++i)
-        for (int j = 0; j < C; ++j) {
-            adj_a.at(i, j) += x.c[i] * adj_ret.c[j];
-            adj_x.c[i] += a.at(i, j) * adj_ret.c[j];
-        }
+    for (int i = 0; i < R; ++i) {
+        T sum = a.at(i, 0) * adj_ret.c[0];
+        for (int j = 1; j < C; ++j) sum += a.at(i, j) * adj_ret.c[j];
+        for (int j = 0; j < C; ++j) adj_a.at(i, j) += x.c[i] * adj_ret.c[j];
+        adj_x.c[i] += sum;
+    }
 }
 }
 //@ ddot
 namespace wp {
-template <class M> WP_INLINE typename M::scalar_t ddot(const M& a, const M& b) { return inner(a, b); }
+template <class M> WP_INLINE typename M::scalar_t ddot(const M& a, const M& b) {
+    typename M::scalar_t sum(0);
+    for (int i = 0; i < M::components; ++i) sum = mul_add(a.c[i], b.c[i], sum);
+    return sum;
+}
 }
 //@ adj_ddot
 namespace wp {
@@ -322,17 +341,34 @@ template <class T> WP_INLINE mat_t<3, 3, T> cofactors(const mat_t<3, 3, T>& m) {
         }
     return f;
 }
-template <class T> WP_INLINE mat_t<4, 4, T> cofactors(const mat_t<4, 4, T>& m) {
-    mat_t<4, 4, T> f;
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) {
-            const int p = i == 0, q = i < 2 ? 2 : 1, r = i < 3 ? 3 : 2;
-            const int s = j == 0, t = j < 2 ? 2 : 1, u = j < 3 ? 3 : 2;
-            const T minor = m.at(p, s) * (m.at(q, t) * m.at(r, u) - m.at(q, u) * m.at(r, t))
-                - m.at(p, t) * (m.at(q, s) * m.at(r, u) - m.at(q, u) * m.at(r, s))
-                + m.at(p, u) * (m.at(q, s) * m.at(r, t) - m.at(q, t) * m.at(r, s));
-            f.at(i, j) = (i + j) % 2 == 0 ? minor : -minor;
+// Of 4 × 4 matrices they are added in doubles, but for 16 bits; those of the first two columns are rounded then.
+template <class T> struct cofactor_of { using type = T; };
+template <> struct cofactor_of<float> { using type = double; };
+template <class T> WP_INLINE mat_t<4, 4, typename cofactor_of<T>::type> cofactors(const mat_t<4, 4, T>& m) {
+    using W = typename cofactor_of<T>::type;
+    mat_t<4, 4, W> f;
+    for (int j = 0; j < 4; ++j) {
+        // Determinants of two rows in the columns of the other half.
+        const int c = j < 2 ? 2 : 0;
+        W y[4][4];
+        for (int p = 0; p < 4; ++p)
+            for (int q = p + 1; q < 4; ++q) y[p][q] = W(m.at(p, c) * m.at(q, c + 1) - m.at(q, c) * m.at(p, c + 1));
+        W x[4];
+        for (int i = 0; i < 4; ++i) x[i] = W(m.at(i, j ^ 1));
+        if (j % 2 == 0) {
+            f.at(0, j) = x[1] * y[2][3] - x[2] * y[1][3] + x[3] * y[1][2];
+            f.at(1, j) = x[2] * y[0][3] - x[3] * y[0][2] - x[0] * y[2][3];
+            f.at(2, j) = x[0] * y[1][3] - x[1] * y[0][3] + x[3] * y[0][1];
+            f.at(3, j) = x[1] * y[0][2] - x[2] * y[0][1] - x[0] * y[1][2];
+        } else {
+            f.at(0, j) = x[2] * y[1][3] - x[3] * y[1][2] - x[1] * y[2][3];
+            f.at(1, j) = x[0] * y[2][3] - x[2] * y[0][3] + x[3] * y[0][2];
+            f.at(2, j) = x[1] * y[0][3] - x[3] * y[0][1] - x[0] * y[1][3];
+            f.at(3, j) = x[0] * y[1][2] - x[1] * y[0][2] + x[2] * y[0][1];
         }
+        if (j < 2)
+            for (int i = 0; i < 4; ++i) f.at(i, j) = W(T(f.at(i, j)));
+    }
     return f;
 }
 }
@@ -344,11 +380,21 @@ template <int N, class T> WP_INLINE T determinant(const mat_t<N, N, T>& m) {
     for (int j = 1; j < N; ++j) sum += m.c[j] * f.c[j];
     return sum;
 }
+template <class T> WP_INLINE T determinant(const mat_t<4, 4, T>& m) {
+    const auto f = cofactors(m);
+    T sum = m.at(3, 0) * T(f.at(3, 0));
+    for (int i = 2; i >= 0; --i) sum += m.at(i, 0) * T(f.at(i, 0));
+    return sum;
+}
 }
 //@ adj_determinant
 namespace wp {
 template <int N, class T> WP_INLINE void adj_determinant(const mat_t<N, N, T>& m, mat_t<N, N, T>& adj_m, const T& adj_ret) {
     adj_m += cofactors(m) * adj_ret;
+}
+template <class T> WP_INLINE void adj_determinant(const mat_t<4, 4, T>& m, mat_t<4, 4, T>& adj_m, const T& adj_ret) {
+    const auto f = cofactors(m);
+    for (int i = 0; i < 16; ++i) adj_m.c[i] += i % 4 < 2 ? T(T(f.c[i]) * adj_ret) : T(f.c[i] * adj_ret);
 }
 }
 //@ inverse
@@ -356,8 +402,18 @@ namespace wp {
 // A singular matrix has the zero matrix for its inverse.
 template <int N, class T> WP_INLINE mat_t<N, N, T> inverse(const mat_t<N, N, T>& m) {
     const T d = determinant(m);
-    if (d == T(0)) return mat_t<N, N, T>{};
-    return transpose(cofactors(m)) / d;
+    if (N == 2 ? !(d > T(0)) && !(d < T(0)) : d == T(0)) return mat_t<N, N, T>{};
+    return transpose(cofactors(m)) * (T(1) / d);
+}
+template <class T> WP_INLINE mat_t<4, 4, T> inverse(const mat_t<4, 4, T>& m) {
+    const T d = determinant(m);
+    if (!(d > T(0)) && !(d < T(0))) return mat_t<4, 4, T>{};
+    const auto f = cofactors(m);
+    const double over = 1.0 / double(d);
+    mat_t<4, 4, T> r;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) r.at(i, j) = T(double(f.at(j, i)) * over);
+    return r;
 }
 }
 //@ adj_inverse

@@ -69,7 +69,7 @@ namespace wp {
 // Zero has no direction and becomes the identity rotation.
 template <class T> WP_INLINE quat_t<T> normalize(const quat_t<T>& q) {
     const T l = length(q);
-    return l > T(0) ? q / l : quat_t<T>{T(0), T(0), T(0), T(1)};
+    return l > T(0) ? q * (T(1) / l) : quat_t<T>{T(0), T(0), T(0), T(1)};
 }
 }
 //@ adj_normalize | quat_t
@@ -144,7 +144,7 @@ template <class T> WP_INLINE quat_t<T> quat_from_matrix(const mat_t<3, 3, T>& m)
         if (m.at(1, 1) > m.at(0, 0)) i = 1;
         if (m.at(2, 2) > m.at(i, i)) i = 2;
         const int j = (i + 1) % 3, k = (i + 2) % 3;
-        const T h = sqrt(m.at(i, i) - m.at(j, j) - m.at(k, k) + T(1)), s = T(0.5) / h;
+        const T h = sqrt(m.at(i, i) - (m.at(j, j) + m.at(k, k)) + T(1)), s = T(0.5) / h;
         q.c[i] = T(0.5) * h;
         q.c[j] = (m.at(j, i) + m.at(i, j)) * s;
         q.c[k] = (m.at(k, i) + m.at(i, k)) * s;
@@ -218,7 +218,7 @@ template <class T> WP_INLINE void adj_quat_from_matrix(const mat_t<4, 4, T>& m, 
 namespace wp {
 template <class T> WP_INLINE quat_t<T> quat_from_axis_angle(const vec_t<3, T>& axis, const T& angle) {
     const T half = angle * T(0.5);
-    return {normalize(axis) * sin(half), cos(half)};
+    return {axis * sin(half), cos(half)};
 }
 }
 //@ adj_quat_from_axis_angle
@@ -226,9 +226,9 @@ namespace wp {
 template <class T>
 WP_INLINE void adj_quat_from_axis_angle(const vec_t<3, T>& axis, const T& angle, vec_t<3, T>& adj_axis, T& adj_angle, const quat_t<T>& adj_ret) {
     const T half = angle * T(0.5), s = sin(half), c = cos(half);
-    const vec_t<3, T> n = normalize(axis), g = adj_ret.imaginary();
-    adj_normalize(axis, n, adj_axis, g * s);
-    adj_angle += T(0.5) * (inner(n, g) * c - adj_ret.c[3] * s);
+    const vec_t<3, T> g = adj_ret.imaginary();
+    adj_axis += g * s;
+    adj_angle += T(0.5) * (inner(axis, g) * c - adj_ret.c[3] * s);
 }
 }
 //@ quat_to_axis_angle

@@ -15,7 +15,7 @@ WP_INLINE void tile_matmul_acc(F, F, F, const A& a, const B& b, C& c, const S& a
     constexpr int terms = A::Shape::dim(1), columns = B::Shape::dim(1);
     tile_each<C::Shape::size>([&](int i) {
         T sum = T(0);
-        for (int k = 0; k < terms; ++k) sum = sum + T(left.at(i / columns, k)) * T(right.at(k, i % columns));
+        for (int k = 0; k < terms; ++k) sum = mul_add(T(left.at(i / columns, k)), T(right.at(k, i % columns)), sum);
         sum = T(alpha) * sum;
         if (beta != S(0)) sum = sum + T(beta) * c.own(i);
         c.own(i) = sum;
@@ -44,14 +44,14 @@ template <class A, class B, class C, class S> WP_INLINE void tile_product_grad(c
     tile_arena::wait();
     tile_each<A::Shape::size>([&](int i) {
         T sum = T(0);
-        for (int j = 0; j < columns; ++j) sum = sum + given[i / terms * columns + j] * T(right.at(i % terms, j));
+        for (int j = 0; j < columns; ++j) sum = mul_add(given[i / terms * columns + j], T(right.at(i % terms, j)), sum);
         adj_a.add_own(i, typename A::Type(T(alpha) * sum));
     });
     // Both may be views of one tile.
     tile_arena::wait();
     tile_each<B::Shape::size>([&](int i) {
         T sum = T(0);
-        for (int j = 0; j < rows; ++j) sum = sum + T(left.at(j, i / columns)) * given[j * columns + i % columns];
+        for (int j = 0; j < rows; ++j) sum = mul_add(T(left.at(j, i / columns)), given[j * columns + i % columns], sum);
         adj_b.add_own(i, typename B::Type(T(alpha) * sum));
     });
 }

@@ -87,6 +87,23 @@ fn map2<T: Word, U: Word>(
     blend(m, r.row_mut::<U>(dst), &new);
 }
 
+/// A cheap function of every lane of three cells.
+#[inline(always)]
+fn map3<T: Word>(
+    r: &mut Registers,
+    m: Mask,
+    dst: Cell,
+    (a, b, c): (Cell, Cell, Cell),
+    f: impl Fn(T, T, T) -> T,
+) {
+    let (a, b, c) = (r.row::<T>(a), r.row::<T>(b), r.row::<T>(c));
+    let mut new = [T::zeroed(); LANES];
+    for i in 0..LANES {
+        new[i] = f(a[i], b[i], c[i]);
+    }
+    blend(m, r.row_mut::<T>(dst), &new);
+}
+
 /// A costly function, of the active lanes alone.
 #[inline(always)]
 fn call2<T: Word, U: Word>(
@@ -138,6 +155,35 @@ pub(super) fn select(
             new[i] = if truth[i] != 0 { a[i] } else { b[i] };
         }
         blend(m, r.row_mut::<u32>(dst), &new);
+    }
+}
+
+/// [`mul_add`], compiled for the processor's own instruction.
+struct MulAdd<'a> {
+    r: &'a mut Registers,
+    m: Mask,
+    wide: bool,
+    dst: Cell,
+    c: (Cell, Cell, Cell),
+}
+
+impl Task for MulAdd<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { r, m, wide, dst, c } = self;
+        match wide {
+            true => map3::<f64>(r, m, dst, c, f64::mul_add),
+            false => map3::<f32>(r, m, dst, c, f32::mul_add),
+        }
+    }
+}
+
+/// `dst = a * b + c`, rounded once.
+pub(super) fn mul_add(r: &mut Registers, m: Mask, wide: bool, dst: Cell, c: (Cell, Cell, Cell)) {
+    let task = MulAdd { r, m, wide, dst, c };
+    match InstructionSet::widest().avx2() {
+        Some(avx2) => avx2.run(task),
+        None => task.run(),
     }
 }
 

@@ -152,6 +152,14 @@ pub enum Instruction {
         dst: Cell,
         a: Cell,
     },
+    /// `a` times `b` plus `c`, rounded once; of `float32` and `float64`.
+    MulAdd {
+        ty: Scalar,
+        dst: Cell,
+        a: Cell,
+        b: Cell,
+        c: Cell,
+    },
     Classify {
         class: Class,
         ty: Scalar,

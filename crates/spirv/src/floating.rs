@@ -86,7 +86,7 @@ impl Emitter<'_> {
 
     /// A number; zero as one that no compiler knows, because Mesa's takes 0 × x and 0 / x for 0, x + 0 for x
     /// and 0 − x for −x, whatever x is.
-    fn hidden_zero(&mut self, k: Kind, number: Id) -> Id {
+    pub(super) fn hidden_zero(&mut self, k: Kind, number: Id) -> Id {
         let (whole, magnitude, _) = Self::float_bits(k);
         let Some(bits) = [0, magnitude + 1]
             .into_iter()

@@ -17,6 +17,7 @@ mod error_function;
 mod factor;
 mod float_width;
 mod floating;
+mod fused;
 mod launch_block;
 mod mathematics;
 mod memory;

@@ -395,6 +395,7 @@ impl Translation {
         let at = |n: usize| self.text(o[n]);
         if is(Op::ExtInst) {
             let function = match o[3] {
+                glsl::FMA => "fma",
                 glsl::FLOOR => "floor",
                 glsl::CEIL => "ceil",
                 glsl::TRUNC => "trunc",

@@ -167,4 +167,5 @@ pub(super) mod glsl {
     pub(in super::super) const LOG: u32 = 28;
     pub(in super::super) const LOG2: u32 = 30;
     pub(in super::super) const SQRT: u32 = 31;
+    pub(in super::super) const FMA: u32 = 50;
 }

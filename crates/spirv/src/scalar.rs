@@ -38,6 +38,11 @@ impl Emitter<'_> {
                 let value = self.unary(op, ty, a)?;
                 self.put(dst, ty, value);
             }
+            Instruction::MulAdd { ty, dst, a, b, c } => {
+                let numbers = [a, b, c].map(|cell| self.get(cell, ty));
+                let value = self.fused(kind(ty), numbers);
+                self.put(dst, ty, value);
+            }
             Instruction::Classify { class, ty, dst, a } => {
                 let a = self.get(a, ty);
                 let truth = self.classify(class, kind(ty), a);

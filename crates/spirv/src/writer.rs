@@ -380,6 +380,12 @@ impl Writer {
         self.value(Op::ExtInst, kind, &[set, function, a])
     }
 
+    /// As [`Writer::extended`], of three numbers.
+    pub(super) fn extended_triple(&mut self, function: u32, kind: Kind, of: [Id; 3]) -> Id {
+        let (set, [a, b, c]) = (self.functions, of);
+        self.value(Op::ExtInst, kind, &[set, function, a, b, c])
+    }
+
     /// As [`Writer::extended`], of two numbers.
     pub(super) fn extended_pair(&mut self, function: u32, kind: Kind, a: Id, b: Id) -> Id {
         let set = self.functions;

@@ -41,6 +41,7 @@ pub(crate) fn trials(missing: bool) -> Vec<Trial> {
         trial("small numbers survive every width", small_numbers),
         trial("wide remainders are exact", wide_remainders),
         trial("a fused multiply-add is rounded once", fused),
+        trial("products of matrices are rounded once", matrices),
         trial("functions of the library agree", library_functions),
         trial("slices, tiles and indexed arrays agree", slices_and_tiles),
         trial("arrays of the host are worked on where they lie", in_place),
@@ -325,6 +326,74 @@ fn fused(device: &VulkanDevice) -> Result<(), Failed> {
             same,
             "{a:e} · {b:e} + {c:e} is {actual:e}, not {expected:e}"
         );
+    }
+    Ok(())
+}
+
+/// The sum of `c` and the product of `a` and `b` as the inner product of two matrices, of numbers for which it
+/// matters that it is rounded once.
+fn matrices(device: &VulkanDevice) -> Result<(), Failed> {
+    const COUNT: usize = 40_000;
+    for scalar in ["float32", "float64"] {
+        let source = format!(
+            "import warp as wp\n\nM = wp.types.matrix(shape=(2, 2), dtype=wp.{scalar})\n\n\n@wp.kernel\n\
+            def k(a: wp.array(dtype=wp.{scalar}), b: wp.array(dtype=wp.{scalar}), c: wp.array(dtype=wp.{scalar}), y: wp.array(dtype=wp.{scalar})):\n    \
+            i = wp.tid()\n    o = wp.{scalar}(1.0)\n    z = wp.{scalar}(0.0)\n    \
+            y[i] = wp.ddot(M(c[i], a[i], z, z), M(o, b[i], z, z))\n"
+        );
+        let module = compile(&source, &Options::default()).map_err(|found| found[0].to_string())?;
+        let wide = scalar == "float64";
+        let mut random = random_bits(12);
+        let mut column = || -> [Vec<u8>; 3] {
+            let mut columns: [Vec<u8>; 3] = Default::default();
+            for n in 0..COUNT {
+                let [first, second, third] = [random(), random(), random()];
+                // Half as many bits as a number has: every other product lies halfway between two numbers.
+                let (p, q) = match wide {
+                    true => (27, 27),
+                    false => (13, 12),
+                };
+                let short = |word: u32, bits: u32| f64::from(word >> (32 - bits) | 1);
+                let nudge = [1.0, -1.0, 0.0][(third % 3) as usize] * 2_f64.powi(-80);
+                let scale = 2_f64.powi((third >> 8 & 63) as i32 - 32);
+                let (x, y) = (short(first, p), -short(second, q) * scale);
+                let z = match n % 4 {
+                    0 => nudge,
+                    1 => -(x * y) * (1.0 + 2_f64.powi(-22)),
+                    2 => x * y * 2_f64.powi(-23) * f64::from(third >> 14),
+                    _ => short(third, 20) * 2_f64.powi(-10),
+                };
+                for (column, number) in columns.iter_mut().zip([x, y, z]) {
+                    match wide {
+                        true => column.extend(number.to_le_bytes()),
+                        false => column.extend((number as f32).to_le_bytes()),
+                    }
+                }
+            }
+            columns
+        };
+        let size = if wide { 8 } else { 4 };
+        let [a, b, c] = column();
+        let array = |data: Vec<u8>| {
+            Argument::Array(ArrayArgument {
+                shape: vec![COUNT],
+                data,
+                gradient: None,
+            })
+        };
+        let mut expected = [array(a), array(b), array(c), array(vec![0; size * COUNT])];
+        let mut arguments = expected.clone();
+        let findings = run(device, &module, &[COUNT], &mut arguments)?;
+        assert!(findings.is_empty(), "{findings:?}");
+        let interpreter =
+            Interpreter::forward(&module).map_err(|found| found[0].message.clone())?;
+        interpreter.run(&[COUNT], &mut expected)?;
+        let (Argument::Array(ours), Argument::Array(wanted)) = (&arguments[3], &expected[3]) else {
+            unreachable!()
+        };
+        let pairs = ours.data.chunks(size).zip(wanted.data.chunks(size));
+        let wrong = pairs.filter(|(x, y)| x != y).count();
+        assert_eq!(wrong, 0, "{wrong} of {COUNT} {scalar} differ");
     }
     Ok(())
 }

@@ -46,6 +46,9 @@ impl Machine<'_> {
             Instruction::Unary { op, ty, dst, a } => {
                 arithmetic::unary(&mut self.registers, mask, op, ty, dst, a);
             }
+            Instruction::MulAdd { ty, dst, a, b, c } => {
+                arithmetic::mul_add(&mut self.registers, mask, is_wide(ty), dst, (a, b, c));
+            }
             Instruction::Classify { class, ty, dst, a } => {
                 arithmetic::classify(&mut self.registers, mask, class, ty, dst, a);
             }

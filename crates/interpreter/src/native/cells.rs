@@ -52,6 +52,10 @@ pub(super) fn cells(instruction: &Instruction, program: &Program, mut see: impl 
                 .for_each(|cell| run(*cell, 1, Use::Read));
             run(dst, 1, Use::Write);
         }
+        Instruction::MulAdd { dst, a, b, c, .. } => {
+            [a, b, c].iter().for_each(|cell| run(*cell, 1, Use::Read));
+            run(dst, 1, Use::Write);
+        }
         Instruction::Zero { first, count } => run(first, count as usize, Use::Write),
         Instruction::Tid { dst, .. } => run(dst, 1, Use::Write),
         Instruction::Gather {
@@ -279,6 +283,7 @@ pub(super) fn is_pure(instruction: &Instruction) -> bool {
         | Instruction::Classify { .. }
         | Instruction::Compare { .. }
         | Instruction::Select { .. }
+        | Instruction::MulAdd { .. }
         | Instruction::Move { .. }
         | Instruction::Cast { .. }
         | Instruction::Gather { .. }

@@ -13,7 +13,7 @@ use super::memory::{
 use super::place::Place;
 use super::search::FirstNotLess;
 use super::simplify::{Code, needed_zeroes, simplify_fully};
-use super::step::{Choose, Compile, Function, MoreOfRange, Step, Vectors, compiled, plain};
+use super::step::{Choose, Compile, Function, MoreOfRange, MulAdd, Step, Vectors, compiled, plain};
 use super::transfer::{Add, Exchange, Load, Modify, Store};
 use super::worker::Indexed;
 use crate::instruction::{Binary, BufferAt, Instruction, Location, Unary, Update};
@@ -176,6 +176,7 @@ fn uses_wide(instruction: &Instruction) -> bool {
         | Instruction::Classify { ty, .. }
         | Instruction::Compare { ty, .. }
         | Instruction::Select { ty, .. }
+        | Instruction::MulAdd { ty, .. }
         | Instruction::Move { ty, .. }
         | Instruction::Load { ty, .. }
         | Instruction::Store { ty, .. }
@@ -381,6 +382,17 @@ impl Translator<'_> {
                 };
                 let rows = Rows {
                     c: self.row(cond),
+                    ..self.rows(dst, a, b)
+                };
+                (Some(run), rows)
+            }
+            Instruction::MulAdd { ty, dst, a, b, c } => {
+                let run = match is_wide(ty) {
+                    true => compiled::<MulAdd<f64>>(vectors),
+                    false => compiled::<MulAdd<f32>>(vectors),
+                };
+                let rows = Rows {
+                    c: self.row(c),
                     ..self.rows(dst, a, b)
                 };
                 (Some(run), rows)

@@ -105,6 +105,7 @@ fn without_destination(instruction: &Instruction) -> Option<(Instruction, Cell, 
         // A count of bits has 32 of them, whatever it counts in.
         Instruction::Unary { op, ty, dst, .. } => (dst, is_wide(*ty) && *op != Unary::BitCount),
         Instruction::Select { ty, dst, .. }
+        | Instruction::MulAdd { ty, dst, .. }
         | Instruction::Cast { to: ty, dst, .. }
         | Instruction::Load { ty, dst, .. } => (dst, is_wide(*ty)),
         Instruction::Compare { dst, .. }

@@ -182,6 +182,7 @@ fn replace_reads(instruction: &mut Instruction, copies: &[(Cell, Cell)]) {
             through(&mut at.element);
         }
         Instruction::Select { cond, a, b, .. } => [cond, a, b].into_iter().for_each(through),
+        Instruction::MulAdd { a, b, c, .. } => [a, b, c].into_iter().for_each(through),
         Instruction::AddressParam { rank, indices, .. } => {
             indices[..usize::from(*rank)].iter_mut().for_each(through);
         }

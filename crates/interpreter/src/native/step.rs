@@ -242,6 +242,49 @@ impl<T: Word> Body for Choose<T> {
     }
 }
 
+/// `dst` is `a` times `b` plus `c`, rounded once.
+pub(super) struct MulAdd<T>(PhantomData<T>);
+
+impl<T: Word + Fused> Body for MulAdd<T> {
+    #[inline(always)]
+    unsafe fn run(worker: &mut Worker<'_>, step: &Step) {
+        let (a, b) = (worker.row::<T>(step.a), worker.row::<T>(step.b));
+        let (c, out) = (worker.row::<T>(step.c), target::<T>(worker, step));
+        for first in (0..LANES).step_by(CHUNK) {
+            // SAFETY: all four are rows of the registers.
+            unsafe {
+                let (a, b) = (read_chunk(a, first), read_chunk(b, first));
+                let c = read_chunk(c, first);
+                let mut new = [T::zeroed(); CHUNK];
+                for lane in 0..CHUNK {
+                    new[lane] = a[lane].fused(b[lane], c[lane]);
+                }
+                write_chunk(out, first, new);
+            }
+        }
+        settle::<T>(worker, step);
+    }
+}
+
+/// Floats with a multiply-add that rounds once.
+trait Fused {
+    fn fused(self, b: Self, c: Self) -> Self;
+}
+
+impl Fused for f32 {
+    #[inline(always)]
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+}
+
+impl Fused for f64 {
+    #[inline(always)]
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+}
+
 /// Whether the range in rows `a` to `a + 2` has a further number.
 pub(super) struct MoreOfRange;
 

@@ -256,6 +256,18 @@ impl<'m> Builder<'m> {
         dst
     }
 
+    /// `a` times `b` plus `c` as Warp makes its products of matrices: rounded once, but for numbers of 16
+    /// bits and integers, which have no such instruction.
+    pub(super) fn mul_add(&mut self, ty: Scalar, a: Cell, b: Cell, c: Cell) -> Cell {
+        if !matches!(ty, Scalar::F32 | Scalar::F64) {
+            let product = self.binary(Binary::Mul, ty, a, b);
+            return self.binary(Binary::Add, ty, c, product);
+        }
+        let dst = self.temporary();
+        self.emit(Instruction::MulAdd { ty, dst, a, b, c });
+        dst
+    }
+
     pub(super) fn unary(&mut self, op: Unary, ty: Scalar, a: Cell) -> Cell {
         let dst = self.temporary();
         self.emit(Instruction::Unary { op, ty, dst, a });

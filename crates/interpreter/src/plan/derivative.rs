@@ -1,20 +1,22 @@
 //! The adjoint of a builtin without side effects, from the scalar operations that it is made of.
 //!
 //! The operations are laid out once more, then walked backwards with the chain rule; what turns out not
-//! to be needed is taken out again. Where a function has no derivative, the rules here choose: ties of
+//! to be needed is taken out again. What [`stated_adjoint`](super::stated_adjoint) states goes before. Where a function has no derivative, the rules here choose: ties of
 //! `min` and `max` go to the second argument, lengths and clamped arcs have derivative zero where they
 //! have none, `mod` passes the gradient to its first argument.
 
 use super::builder::{Builder, Planned};
-use super::call::Signature;
+use super::call::{Operand, Signature};
 use super::frame::Frame;
+use super::stated_adjoint::shares;
+use super::vector::Math;
 use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Unary};
 use crate::lanes::Cell;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::small_keys::{Map, Set};
 use warpsmith_ir::types::Scalar;
-use warpsmith_ir::{Call, Callee, Comparison};
+use warpsmith_ir::{Call, Callee, Comparison, VarId};
 
 /// Duals of cells while one call is walked back.
 #[derive(Default)]
@@ -73,6 +75,16 @@ impl<'m> Builder<'m> {
                 seeds.push((leaf.scalar, dual.map(|dual| dual.at(n))));
             }
         }
+        if let ([out], [Some(dual)]) =
+            (outputs, &self.float_duals(frame, outputs, output_duals)[..])
+        {
+            let args: Vec<Operand> = inputs.iter().map(|var| self.operand(frame, *var)).collect();
+            let result = self.operand(frame, *out);
+            let duals: Vec<Option<Cell>> = adjoints.iter().map(|var| frame.dual(*var)).collect();
+            if self.derive_stated(name, &args, &duals, result, *dual) {
+                return Ok(());
+            }
+        }
         let start = self.code.len();
         let results = self.expand(frame, call, name)?;
         // Such an adjoint is given the variable, which a loop may have overwritten since; and nothing is
@@ -89,6 +101,60 @@ impl<'m> Builder<'m> {
             }
         }
         self.derive_since(start, duals, &results, seeds)
+    }
+
+    /// The duals of results that are floats.
+    fn float_duals(
+        &mut self,
+        frame: &Frame<'m>,
+        outputs: &[VarId],
+        duals: &[VarId],
+    ) -> Vec<Option<Cell>> {
+        let pairs = outputs.iter().zip(duals);
+        pairs
+            .map(|(out, dual)| {
+                let floats = self.operand(frame, *out).scalar.is_float();
+                frame.dual(*dual).filter(|_| floats)
+            })
+            .collect()
+    }
+
+    /// Lays out an adjoint that is stated as a whole; false if it is not. The result is where its variable
+    /// holds it.
+    pub(super) fn derive_stated(
+        &mut self,
+        name: &str,
+        args: &[Operand],
+        duals: &[Option<Cell>],
+        result: Operand,
+        dual: Cell,
+    ) -> bool {
+        let Some(first) = args.first() else {
+            return false;
+        };
+        let (start, ty) = (self.code.len(), first.scalar);
+        if !ty.is_float() || args.iter().any(|arg| arg.scalar != ty) {
+            return false;
+        }
+        let gradient: Vec<Cell> = (0..result.len).map(|n| dual.at(n)).collect();
+        let mut math = Math { b: self, ty };
+        let Some(shares) = shares(&mut math, name, args, &result.cells(), &gradient) else {
+            return false;
+        };
+        for share in shares {
+            if let Some(dual) = duals.get(share.argument).copied().flatten() {
+                let dst = dual.at(share.leaf);
+                self.emit(Instruction::Binary {
+                    op: share.op,
+                    ty,
+                    dst,
+                    a: dst,
+                    b: share.value,
+                });
+            }
+        }
+        self.drop_unused(start);
+        true
     }
 
     /// Lays out the adjoint of the operations since `start`, from the gradients of their results to those of
@@ -228,6 +294,15 @@ impl<'m> Builder<'m> {
                 if let Some(share) = self.unary_rule(op, ty, dst, a, g) {
                     self.accumulate(duals, ty, a, share);
                 }
+            }
+            Instruction::MulAdd { ty, a, b, c, .. } => {
+                for (cell, factor) in [(a, b), (b, a)] {
+                    if duals.active.contains(&cell) {
+                        let share = self.binary(Binary::Mul, ty, g, factor);
+                        self.accumulate(duals, ty, cell, share);
+                    }
+                }
+                self.accumulate(duals, ty, c, g);
             }
             Instruction::Select { ty, cond, a, b, .. } if ty.is_float() => {
                 let zero = self.bits(ty, 0);
@@ -529,6 +604,7 @@ fn flow(operation: &Instruction) -> Option<(Cell, Vec<Cell>)> {
             (dst, vec![a, b])
         }
         Instruction::Unary { dst, a, .. } | Instruction::Classify { dst, a, .. } => (dst, vec![a]),
+        Instruction::MulAdd { dst, a, b, c, .. } => (dst, vec![a, b, c]),
         Instruction::Select {
             dst, cond, a, b, ..
         } => (dst, vec![cond, a, b]),

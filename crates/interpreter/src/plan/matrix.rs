@@ -2,9 +2,9 @@
 
 use super::builder::{Builder, Expanded};
 use super::call::Operand;
+use super::inverse::{determinant, inverse};
 use super::vector::Math;
 use crate::lanes::Cell;
-use warpsmith_ir::Comparison;
 use warpsmith_ir::types::Type;
 
 /// A matrix of cells.
@@ -38,64 +38,6 @@ impl Matrix {
     fn transposed(&self) -> Vec<Cell> {
         (0..self.cols).flat_map(|col| self.col(col)).collect()
     }
-    /// Without one row and one column.
-    fn minor(&self, row: usize, col: usize) -> Self {
-        let kept = (0..self.cells.len()).filter(|n| n / self.cols != row && n % self.cols != col);
-        let cells = kept.map(|n| self.cells[n]).collect();
-        Self {
-            rows: self.rows - 1,
-            cols: self.cols - 1,
-            cells,
-        }
-    }
-}
-
-fn determinant(m: &mut Math<'_, '_>, a: &Matrix) -> Cell {
-    match a.rows {
-        1 => a.cells[0],
-        2 => {
-            let (x, y) = (m.mul(a.at(0, 0), a.at(1, 1)), m.mul(a.at(0, 1), a.at(1, 0)));
-            m.sub(x, y)
-        }
-        _ => {
-            // Along the first row.
-            let row: Vec<Cell> = (0..a.cols).map(|col| cofactor(m, a, 0, col)).collect();
-            m.dot(&a.row(0), &row)
-        }
-    }
-}
-
-fn cofactor(m: &mut Math<'_, '_>, a: &Matrix, row: usize, col: usize) -> Cell {
-    let minor = determinant(m, &a.minor(row, col));
-    if (row + col) % 2 == 1 {
-        m.neg(minor)
-    } else {
-        minor
-    }
-}
-
-/// The inverse; of a singular matrix, zero.
-fn inverse(m: &mut Math<'_, '_>, a: &Matrix) -> Vec<Cell> {
-    let mut cofactors = Vec::new();
-    for row in 0..a.rows {
-        for col in 0..a.cols {
-            cofactors.push(cofactor(m, a, row, col));
-        }
-    }
-    let determinant = m.dot(&a.row(0), &cofactors[..a.cols]);
-    let (zero, one) = (m.number(0.0), m.number(1.0));
-    let regular = m.b.compare(Comparison::NotEqual, m.ty, determinant, zero);
-    let divisor = m.select(regular, determinant, one);
-    let adjugate = Matrix {
-        cells: cofactors,
-        ..a.clone()
-    }
-    .transposed();
-    let quotients: Vec<Cell> = adjugate.into_iter().map(|x| m.div(x, divisor)).collect();
-    quotients
-        .into_iter()
-        .map(|x| m.select(regular, x, zero))
-        .collect()
 }
 
 /// The operations of a builtin on matrices; `None` if it is none.
@@ -126,13 +68,19 @@ pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Typ
             let mut product = Vec::new();
             for row in 0..x.rows {
                 for col in 0..y.cols {
-                    product.push(m.dot(&x.row(row), &y.col(col)));
+                    product.push(m.chain(&x.row(row), &y.col(col)));
                 }
             }
             product
         }
-        ("mul", [Some(x), None], [_, v]) => (0..x.rows).map(|row| m.dot(&x.row(row), v)).collect(),
-        ("mul", [None, Some(x)], [v, _]) => (0..x.cols).map(|col| m.dot(v, &x.col(col))).collect(),
+        ("mul", [Some(x), None], [_, v]) => {
+            let rows = (0..x.rows).map(|row| x.row(row));
+            rows.map(|row| m.sum_of_products(&row, v)).collect()
+        }
+        ("mul", [None, Some(x)], [v, _]) => {
+            let cols = (0..x.cols).map(|col| x.col(col));
+            cols.map(|col| m.sum_of_products(v, &col)).collect()
+        }
         ("transpose", [Some(x)], _) => x.transposed(),
         ("trace", [Some(x)], _) => {
             let mut sum = x.at(0, 0);
@@ -173,11 +121,11 @@ pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Typ
         ("matrix_from_cols", _, cols) => (0..cols[0].len())
             .flat_map(|row| cols.iter().map(move |col| col[row]))
             .collect(),
-        ("determinant", [Some(x)], _) if x.rows == x.cols && x.rows <= 4 => {
-            vec![determinant(&mut m, x)]
+        ("determinant", [Some(x)], _) if x.rows == x.cols => {
+            return Ok(determinant(&mut m, &x.cells).map(|cell| vec![cell]));
         }
-        ("inverse" | "inverse_approx", [Some(x)], _) if x.rows == x.cols && x.rows <= 4 => {
-            inverse(&mut m, x)
+        ("inverse" | "inverse_approx", [Some(x)], _) if x.rows == x.cols => {
+            return Ok(inverse(&mut m, &x.cells));
         }
         ("spatial_adjoint", [Some(r), Some(s)], _) => {
             let zero = m.number(0.0);
@@ -194,7 +142,8 @@ pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Typ
         ("transform_point" | "transform_vector", [Some(x), None], [_, v]) if x.rows == 4 => {
             let mut moved = Vec::new();
             for row in 0..3 {
-                let sum = m.dot(&x.row(row)[..3], v);
+                let sum = m.sum_of_products(&x.row(row)[..3], v);
+                // The fourth component is 1 or 0; the product with 0 is left out.
                 moved.push(if name == "transform_point" {
                     m.add(sum, x.at(row, 3))
                 } else {

@@ -1,9 +1,9 @@
 //! Turns a module into a program for the lanes.
 //!
 //! Builtins are written out as scalar operations (`scalar`, `vector`, `matrix`, `quaternion`,
-//! `transform`), so their adjoints need not be written at all: `derivative` walks the same operations
-//! backwards. Only what touches memory, changes a variable in place or draws random numbers has an
-//! adjoint of its own.
+//! `transform`), and `derivative` walks the same operations backwards for their adjoints. `stated_adjoint`
+//! has those in which Warp adds in another order; what touches memory, changes a variable in place or
+//! draws random numbers has an adjoint of its own, too.
 
 mod access;
 mod array_call;
@@ -16,6 +16,7 @@ mod effect;
 mod frame;
 mod initialised;
 mod inplace;
+mod inverse;
 mod matrix;
 mod mesh_call;
 mod named;
@@ -25,7 +26,9 @@ mod output;
 mod program;
 mod quaternion;
 mod reference;
+mod rotation_adjoint;
 mod scalar;
+mod stated_adjoint;
 mod statement;
 mod straight;
 mod text;

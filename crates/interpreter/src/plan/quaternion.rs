@@ -19,8 +19,11 @@ pub(super) fn product(m: &mut Math<'_, '_>, p: &[Cell], q: &[Cell]) -> Vec<Cell>
         cells.push(m.sub(sum, kj));
     }
     let real = m.mul(p[3], q[3]);
-    let imaginary = m.dot(&p[..3], &q[..3]);
-    cells.push(m.sub(real, imaginary));
+    let real = (0..3).fold(real, |sum, n| {
+        let product = m.mul(p[n], q[n]);
+        m.sub(sum, product)
+    });
+    cells.push(real);
     cells
 }
 
@@ -29,6 +32,21 @@ pub(super) fn conjugate(m: &mut Math<'_, '_>, q: &[Cell]) -> Vec<Cell> {
     let mut cells = m.neg_all(&q[..3]);
     cells.push(q[3]);
     cells
+}
+
+/// A quaternion over its length, by way of the reciprocal; where that is zero, no rotation.
+pub(super) fn normalize(m: &mut Math<'_, '_>, q: &[Cell]) -> Vec<Cell> {
+    let length = m.length(q);
+    let defined = m.is_positive(length);
+    let (zero, one) = (m.number(0.0), m.number(1.0));
+    let divisor = m.select(defined, length, one);
+    let reciprocal = m.div(one, divisor);
+    let otherwise = [zero, zero, zero, one];
+    let scaled = m.scale(q, reciprocal);
+    let pairs = scaled.iter().zip(otherwise);
+    pairs
+        .map(|(x, other)| m.select(defined, *x, other))
+        .collect()
 }
 
 /// A vector rotated by a unit quaternion.
@@ -54,15 +72,14 @@ fn from_axis_angle(m: &mut Math<'_, '_>, axis: &[Cell], angle: Cell) -> Vec<Cell
         m.b.unary(Unary::Sin, m.ty, half),
         m.b.unary(Unary::Cos, m.ty, half),
     );
-    let unit = m.normalize(axis, &[0.0; 3]);
-    let mut cells = m.scale(&unit, sin);
+    let mut cells = m.scale(axis, sin);
     cells.push(cos);
     cells
 }
 
 /// The axis, then the angle, of at most half a turn.
 fn to_axis_angle(m: &mut Math<'_, '_>, q: &[Cell]) -> Vec<Cell> {
-    let unit = m.normalize(&q[..3], &[0.0; 3]);
+    let unit = m.normalize(&q[..3]);
     let length = m.length(&q[..3]);
     let zero = m.number(0.0);
     let flipped = m.b.compare(Comparison::Less, m.ty, q[3], zero);
@@ -101,8 +118,8 @@ fn from_matrix_branch(m: &mut Math<'_, '_>, a: &[Cell], i: usize, taken: Cell) -
         let sum = m.add(at(0, 0), at(1, 1));
         m.add(sum, at(2, 2))
     } else {
-        let difference = m.sub(at(i, i), at((i + 1) % 3, (i + 1) % 3));
-        m.sub(difference, at((i + 2) % 3, (i + 2) % 3))
+        let others = m.add(at((i + 1) % 3, (i + 1) % 3), at((i + 2) % 3, (i + 2) % 3));
+        m.sub(at(i, i), others)
     };
     let square = m.add(sum, one);
     // In lanes that take another branch the root could be of a negative number.
@@ -158,7 +175,7 @@ fn from_matrix(m: &mut Math<'_, '_>, a: &[Cell]) -> Vec<Cell> {
             .map(|(x, y)| m.select(taken, *x, *y))
             .collect();
     }
-    m.normalize(&cells, &[0.0, 0.0, 0.0, 1.0])
+    normalize(m, &cells)
 }
 
 fn from_angles(m: &mut Math<'_, '_>, angles: [Cell; 3]) -> Vec<Cell> {

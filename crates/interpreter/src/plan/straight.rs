@@ -59,6 +59,7 @@ fn destination(instruction: &mut Instruction) -> Option<(&mut Cell, bool)> {
         | Instruction::Classify { dst, .. } => (dst, false),
         Instruction::Binary { ty, dst, .. }
         | Instruction::Unary { ty, dst, .. }
+        | Instruction::MulAdd { ty, dst, .. }
         | Instruction::Select { ty, dst, .. }
         | Instruction::Move { ty, dst, .. }
         | Instruction::Cast { to: ty, dst, .. }
@@ -75,6 +76,7 @@ fn reads(instruction: &Instruction, cell: Cell) -> bool {
         }
         Instruction::Unary { a, .. } | Instruction::Classify { a, .. } => a == cell,
         Instruction::Select { cond, a, b, .. } => cond == cell || a == cell || b == cell,
+        Instruction::MulAdd { a, b, c, .. } => a == cell || b == cell || c == cell,
         Instruction::Move { src, .. } | Instruction::Cast { src, .. } => src == cell,
         Instruction::Gather {
             first, len, index, ..

@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Expanded};
 use super::call::Operand;
+use super::quaternion;
 use crate::instruction::{Binary, Unary};
 use crate::lanes::Cell;
 use warpsmith_ir::Comparison;
@@ -41,8 +42,26 @@ impl Math<'_, '_> {
     pub(super) fn neg_all(&mut self, v: &[Cell]) -> Vec<Cell> {
         v.iter().map(|x| self.neg(*x)).collect()
     }
-    /// The sum of products, from the first on.
+    /// A sum of products as Warp makes those of two matrices: from zero, by multiply-adds that round once.
+    pub(super) fn chain(&mut self, v: &[Cell], w: &[Cell]) -> Cell {
+        let zero = self.number(0.0);
+        let terms = v.iter().zip(w);
+        terms.fold(zero, |sum, (x, y)| self.b.mul_add(self.ty, *x, *y, sum))
+    }
+    /// The sum of products of vectors: from the first of two or three, of more from zero, which only shows in
+    /// the sign of a zero.
     pub(super) fn dot(&mut self, v: &[Cell], w: &[Cell]) -> Cell {
+        let sum = self.sum_of_products(v, w);
+        match v.len() {
+            0..=3 => sum,
+            _ => {
+                let zero = self.number(0.0);
+                self.add(zero, sum)
+            }
+        }
+    }
+    /// The sum of products, from the first on.
+    pub(super) fn sum_of_products(&mut self, v: &[Cell], w: &[Cell]) -> Cell {
         let mut sum = None;
         for (x, y) in v.iter().zip(w) {
             let product = self.mul(*x, *y);
@@ -50,8 +69,9 @@ impl Math<'_, '_> {
         }
         sum.unwrap_or_else(|| self.number(0.0))
     }
+    /// The length of a vector.
     pub(super) fn length(&mut self, v: &[Cell]) -> Cell {
-        let square = self.dot(v, v);
+        let square = self.sum_of_products(v, v);
         self.b.unary(Unary::Length, self.ty, square)
     }
     pub(super) fn is_positive(&mut self, x: Cell) -> Cell {
@@ -61,18 +81,17 @@ impl Math<'_, '_> {
     pub(super) fn select(&mut self, cond: Cell, x: Cell, y: Cell) -> Cell {
         self.b.select(self.ty, cond, x, y)
     }
-    /// `v` over its length; `otherwise` where that is zero.
-    pub(super) fn normalize(&mut self, v: &[Cell], otherwise: &[f64]) -> Vec<Cell> {
+    /// `v` over its length; zero where that is zero.
+    pub(super) fn normalize(&mut self, v: &[Cell]) -> Vec<Cell> {
         let length = self.length(v);
         let defined = self.is_positive(length);
         // No lane divides by zero, so that no derivative is NaN where the value was replaced.
-        let one = self.number(1.0);
+        let (zero, one) = (self.number(0.0), self.number(1.0));
         let divisor = self.select(defined, length, one);
         let mut unit = Vec::new();
-        for (x, other) in v.iter().zip(otherwise) {
+        for x in v {
             let quotient = self.div(*x, divisor);
-            let other = self.number(*other);
-            unit.push(self.select(defined, quotient, other));
+            unit.push(self.select(defined, quotient, zero));
         }
         unit
     }
@@ -121,19 +140,13 @@ pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Typ
         ("div" | "div_approx", [s, v]) if v.len() > 1 && s.len() == 1 => {
             v.iter().map(|x| m.div(s[0], *x)).collect()
         }
-        ("dot" | "ddot" | "spatial_dot", [v, w]) => vec![m.dot(v, w)],
+        ("ddot", [v, w]) => vec![m.chain(v, w)],
+        ("dot", [v, w]) if matches!(args[0].ty, Type::Quat(_)) => vec![m.sum_of_products(v, w)],
+        ("dot" | "spatial_dot", [v, w]) => vec![m.dot(v, w)],
         ("length", [v]) => vec![m.length(v)],
-        ("length_sq", [v]) => vec![m.dot(v, v)],
-        ("normalize", [v]) => {
-            let identity = [0.0, 0.0, 0.0, 1.0];
-            let zero = vec![0.0; v.len()];
-            let otherwise = if matches!(out, Type::Quat(_)) {
-                &identity[..]
-            } else {
-                &zero
-            };
-            m.normalize(v, otherwise)
-        }
+        ("length_sq", [v]) => vec![m.sum_of_products(v, v)],
+        ("normalize", [v]) if matches!(out, Type::Quat(_)) => quaternion::normalize(&mut m, v),
+        ("normalize", [v]) => m.normalize(v),
         ("cross", [v, w]) => m.cross(v, w),
         ("min" | "max", [v]) => vec![extreme(m.b, ty, v, name == "min").0],
         ("argmin" | "argmax", [v]) => {

@@ -10,6 +10,7 @@
     reason = "the compiler's tests use the rest"
 )]
 mod conformance;
+mod warp_bits;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,6 +42,8 @@ fn main() {
     trials.push(Trial::test("a grid for several cores", several_cores));
     let suite = Trial::test("kernels of the suite", suite);
     trials.push(suite.with_ignored_flag(conformance::file().is_none()));
+    let full = std::env::var_os("WARPSMITH_FULL").is_some_and(|value| value == "1");
+    trials.extend(warp_bits::trials(full));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 

@@ -169,7 +169,7 @@ impl Emitter<'_> {
         Ok(self.w.value(Op::Load, kind(ty), &[sum]))
     }
 
-    /// Each entry of a product in the precision of `ty`.
+    /// Each entry of a product in the precision of `ty`, by multiply-adds that round once where it has them.
     fn each_product(
         &mut self,
         ty: Scalar,
@@ -182,9 +182,22 @@ impl Emitter<'_> {
             e.each_below(cols, |e, j| {
                 let zero = e.w.constant(kind(ty), 0);
                 let count = e.w.u32(terms as u32);
-                let sum = e.accumulate(ty, zero, Binary::Add, count, |e, k| {
-                    [e.get_entry(a, i, k, ty), e.get_entry(b, k, j, ty)]
+                let sum = e.w.variable(kind(ty));
+                e.w.act(Op::Store, &[sum, zero]);
+                e.each(count, |e, k| {
+                    let (x, y) = (e.get_entry(a, i, k, ty), e.get_entry(b, k, j, ty));
+                    let before = e.w.value(Op::Load, kind(ty), &[sum]);
+                    let after = match ty {
+                        Scalar::F32 | Scalar::F64 => e.fused(kind(ty), [x, y, before]),
+                        _ => {
+                            let term = e.binary(Binary::Mul, ty, x, y)?;
+                            e.binary(Binary::Add, ty, before, term)?
+                        }
+                    };
+                    e.w.act(Op::Store, &[sum, after]);
+                    Ok(())
                 })?;
+                let sum = e.w.value(Op::Load, kind(ty), &[sum]);
                 done(e, i, j, sum)
             })
         })

@@ -115,6 +115,15 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Results in cells behind one another.
+    fn together(&mut self, results: &[Cell], ty: Scalar) -> Cell {
+        let first = self.cells_for(results.len());
+        for (n, result) in results.iter().enumerate() {
+            self.copy(ty, first.at(n), *result);
+        }
+        first
+    }
+
     /// Copies of arguments: the function may change its own, and the next element needs them again.
     fn copied_arguments(&mut self, args: &[Operand]) -> Vec<Cell> {
         let mut firsts = Vec::with_capacity(args.len());
@@ -139,6 +148,22 @@ impl<'m> Builder<'m> {
         let Mapped::Function(index) = *mapped else {
             let start = self.code.len();
             let results = self.apply(application)?;
+            if let Mapped::Builtin(name) = *mapped
+                && out.1.first().is_some_and(|ty| ty.is_float())
+            {
+                let made = self.code.len();
+                let result = Operand {
+                    ty: out.0,
+                    scalar: out.1[0],
+                    first: self.together(&results, out.1[0]),
+                    len: results.len(),
+                };
+                let duals: Vec<Option<Cell>> = duals.iter().copied().map(Some).collect();
+                if self.derive_stated(name, args, &duals, result, seed) {
+                    return Ok(());
+                }
+                self.take_code(made);
+            }
             let pairs = args.iter().zip(duals);
             let variables = pairs
                 .filter(|(arg, _)| arg.scalar.is_float())
