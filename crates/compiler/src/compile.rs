@@ -1,5 +1,6 @@
 //! The library's front door.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ruff_python_parser::parse_module;
@@ -8,9 +9,9 @@ use warpsmith_core::Finding;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
-use crate::globals::{Global, Place, ProjectModule, Scope, Tables, imported};
+use crate::globals::{Bind, Global, ModuleText, Place, ProjectModule, Scope, Tables, imported};
 use crate::lower::{Operators, Shared, build_kernel};
-use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
+use crate::syntax::{Converter, List, SourceText, StmtKind, Tree, check_limits, subset};
 use warpsmith_ir::names::Names;
 use warpsmith_ir::types::TypeTable;
 use warpsmith_ir::{Function, Line, Module, Number};
@@ -27,6 +28,17 @@ pub struct Options {
     /// The text of `warp/_src/math.py` of warp-lang 1.19.0, from which the functions are compiled that
     /// Warp's library writes in Python; without it they are refused.
     pub library: Option<Arc<str>>,
+    /// What functions around kernels are called with.
+    pub bind: Vec<Binding>,
+}
+
+/// A value that calls give a parameter of a function in which kernels are defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// `parameter`, `parameter.attribute`, or one of these behind the function's name and a dot.
+    pub name: String,
+    /// An expression of Python, which sees the names of the function's module.
+    pub value: String,
 }
 
 impl Default for Options {
@@ -36,6 +48,7 @@ impl Default for Options {
             file: "kernels.py".into(),
             suffix: "_HASH".into(),
             library: None,
+            bind: Vec::new(),
         }
     }
 }
@@ -165,7 +178,7 @@ impl Compiler {
         match self.collect(text, None, options, place) {
             Ok(()) => Ok(self
                 .own_kernels()
-                .map(|(_, name)| name.to_owned())
+                .map(|(_, name)| name.into_owned())
                 .collect()),
             Err(problem) => Err(vec![self.finding(*problem)]),
         }
@@ -187,7 +200,7 @@ impl Compiler {
         }
         let kernels: Vec<(usize, String)> = self
             .own_kernels()
-            .map(|(at, name)| (at, name.to_owned()))
+            .map(|(at, name)| (at, name.into_owned()))
             .collect();
         let read = (self.tree.mark(), self.scope.mark());
         for (at, name) in kernels {
@@ -227,6 +240,16 @@ impl Compiler {
         place: Option<&Place<'_>>,
     ) -> Result<Module, Box<Problem>> {
         self.collect(text, library, options, place)?;
+        if let Some(bind) = self.scope.binds.iter().find(|bind| !bind.is_used) {
+            let parts: Vec<&str> = bind.path.iter().map(|part| self.names.get(*part)).collect();
+            let what = format!(
+                "no function around a kernel has a parameter `{}`, and no module such a name without a value",
+                parts.join(".")
+            );
+            return Err(Problem::at("K003", 0, 0, what)
+                .hint("a binding names a parameter of a function that the source does not call, or what only Python can work out")
+                .into());
+        }
         self.build(options)
     }
 
@@ -261,13 +284,20 @@ impl Compiler {
         self.text.clear();
         self.lines_before = 0;
         let (name, package) = place.map_or(("", false), |place| (place.module, place.package));
-        let read = self.read_module(name, package, &options.file, text);
+        let source = ModuleText {
+            file: options.file.clone(),
+            text: String::new(),
+            package,
+            compiled: false,
+        };
+        let read = self.read_module(name, &source, text);
         // A syntax error is shown with its line, too.
         self.source.index(&self.text);
         read?;
         if let Some(place) = place {
             self.follow_imports(place);
         }
+        self.read_binds(&options.bind)?;
         let mut library_body = List { start: 0, len: 0 };
         self.library_start = u32::MAX;
         if let Some(library) = library {
@@ -300,7 +330,7 @@ impl Compiler {
                     continue;
                 }
                 if let Some(found) = place.modules.find(&name) {
-                    let _ = self.read_module(&name, found.package, &found.file, &found.text);
+                    let _ = self.read_module(&name, &found, &found.text);
                 }
                 seen.push(name);
             }
@@ -308,22 +338,29 @@ impl Compiler {
         }
     }
 
-    fn read_module(
-        &mut self,
-        name: &str,
-        package: bool,
-        file: &str,
-        text: &str,
-    ) -> Result<(), Problem> {
+    fn read_module(&mut self, name: &str, found: &ModuleText, text: &str) -> Result<(), Problem> {
         let (start, lines_before) = (self.text.len() as u32, self.lines_before);
         let mut module = ProjectModule {
             name: name.to_owned(),
-            file: file.to_owned(),
-            package,
+            file: found.file.clone(),
+            package: found.package,
+            compiled: found.compiled,
             start,
             lines_before,
             body: List { start: 0, len: 0 },
+            is_closed: false,
         };
+        // Other people's packages that do not know Warp have constants of their own at most.
+        let is_own = |module: &ProjectModule| {
+            let package = |name: &str| name.split('.').next().map(str::to_owned);
+            package(&module.name) == package(name)
+        };
+        let is_package = found.package || name.contains('.');
+        module.is_closed = is_package
+            && !self.modules.first().is_none_or(is_own)
+            && !["import warp", "from warp"]
+                .iter()
+                .any(|import| text.contains(import));
         let read = self.append(text);
         if let Ok(body) = read {
             module.body = body;
@@ -332,6 +369,47 @@ impl Compiler {
             self.modules.push(module);
         }
         read.map(|_| ())
+    }
+
+    /// Reads what the user says of factories' parameters.
+    fn read_binds(&mut self, binds: &[Binding]) -> Result<(), Problem> {
+        for bind in binds {
+            let source = ModuleText {
+                file: format!("--bind {}", bind.name),
+                text: String::new(),
+                package: false,
+                compiled: false,
+            };
+            // No import names such a module.
+            let read = self.read_module("--bind", &source, &bind.value);
+            let body = self
+                .modules
+                .last()
+                .map_or(&[][..], |module| self.tree.stmts_in(module.body));
+            let value = match *body {
+                [only] if read.is_ok() => match self.tree.stmt(only).kind {
+                    StmtKind::Expr(value) => Some(value),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some(value) = value else {
+                let what = format!(
+                    "the value of `{}` is no expression of Python: `{}`",
+                    bind.name, bind.value
+                );
+                return Err(Problem::at("K001", 0, 0, what)
+                    .hint("write it as a call would, e.g. `make.size=16`"));
+            };
+            let path = bind.name.split('.').map(|part| self.names.intern(part));
+            self.scope.binds.push(Bind {
+                path: path.collect(),
+                value,
+                text: bind.value.clone(),
+                is_used: false,
+            });
+        }
+        Ok(())
     }
 
     /// Puts a text behind those that are there, and its statements into the tree.
@@ -472,22 +550,35 @@ impl Compiler {
         })
     }
 
-    /// The kernels that the source itself defines, with their names.
-    fn own_kernels(&self) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+    /// The kernels that the source itself defines, with their names. One that a factory makes for some arguments
+    /// has these behind its name, in brackets.
+    fn own_kernels(&self) -> impl DoubleEndedIterator<Item = (usize, Cow<'_, str>)> {
         let kernels = self.scope.kernels.iter().enumerate();
         kernels.filter_map(|(at, kernel)| {
             let def = &self.scope.functions[kernel.function as usize];
-            (def.module == 0).then(|| (at, self.names.get(def.key)))
+            let key = self.names.get(def.key);
+            (def.module == 0 && !kernel.is_repeated).then(|| match kernel.label.as_str() {
+                "" => (at, key.into()),
+                label => (at, format!("{key}[{label}]").into()),
+            })
         })
     }
 
     fn choose_kernel(&self, options: &Options) -> Result<usize, Problem> {
-        let kernels: Vec<(usize, &str)> = self.own_kernels().collect();
+        let kernels: Vec<(usize, Cow<'_, str>)> = self.own_kernels().collect();
         let mut outside = kernels
             .iter()
             .filter(|(_, name)| !name.contains("__locals__"));
         let found = match (&options.kernel, kernels.as_slice()) {
-            (Some(name), _) => kernels.iter().find(|(_, known)| known == name),
+            (Some(name), _) => {
+                let exactly = kernels.iter().find(|(_, known)| known == name);
+                // Without its arguments where there is but one.
+                let bracket = format!("{name}[");
+                let mut begin = kernels
+                    .iter()
+                    .filter(|(_, known)| known.starts_with(&bracket));
+                exactly.or_else(|| begin.next().filter(|_| begin.next().is_none()))
+            }
             (None, [one]) => Some(one),
             // Kernels inside functions are not what a file is about.
             (None, _) => outside.next().filter(|_| outside.next().is_none()),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use crate::globals::{ModuleText, Modules};
+use crate::headers::python_text;
 
 /// Files that are larger are no modules that anybody wrote.
 const MAX_FILE: u64 = 8 << 20;
@@ -91,11 +92,80 @@ impl Folder {
                         file: path.display().to_string(),
                         text,
                         package,
+                        compiled: false,
                     });
                 }
             }
         }
-        None
+        self.roots.iter().find_map(|root| compiled(root, name))
+    }
+}
+
+/// What a package ships its C headers in.
+const HEADERS: &str = "include";
+
+/// A module of a package without a text of its own: the package's headers, or compiled code, which exports what
+/// these say.
+fn compiled(root: &Path, name: &str) -> Option<ModuleText> {
+    let (package, last) = name.rsplit_once('.')?;
+    let folder = root.join(package.split('.').collect::<PathBuf>());
+    if last == HEADERS {
+        let mut texts = Vec::new();
+        read_headers(&folder.join(HEADERS), 0, &mut texts);
+        return (!texts.is_empty()).then(|| ModuleText {
+            file: folder.join(HEADERS).display().to_string(),
+            text: python_text(&texts),
+            package: false,
+            compiled: true,
+        });
+    }
+    let prefix = format!("{last}.");
+    let library = std::fs::read_dir(&folder).ok()?.find_map(|entry| {
+        let entry = entry.ok()?;
+        let file = entry.file_name().into_string().ok()?;
+        let is_library = [".so", ".pyd"].iter().any(|ending| file.ends_with(ending));
+        (file.starts_with(&prefix) && is_library).then(|| entry.path())
+    })?;
+    let outer = package.rmatch_indices('.').map(|(at, _)| &package[..at]);
+    let with_headers = [package].into_iter().chain(outer).find(|package| {
+        let folder = root.join(package.split('.').collect::<PathBuf>());
+        folder.join(HEADERS).is_dir()
+    })?;
+    Some(ModuleText {
+        file: library.display().to_string(),
+        text: format!("from {with_headers}.{HEADERS} import *\n"),
+        package: false,
+        compiled: true,
+    })
+}
+
+/// Most headers of one package.
+const MAX_HEADERS: usize = 1024;
+/// How deep folders are looked into: a package's headers often lie in a folder of its name.
+const MAX_DEPTH: u32 = 1;
+
+/// The headers below a folder, in the order of their paths.
+fn read_headers(folder: &Path, depth: u32, texts: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let Ok(found) = std::fs::metadata(&path) else {
+            continue;
+        };
+        let is_header = path.extension().is_some_and(|ending| ending == "h");
+        if found.is_dir() && depth < MAX_DEPTH {
+            read_headers(&path, depth + 1, texts);
+        } else if found.is_file()
+            && is_header
+            && found.len() <= MAX_FILE
+            && texts.len() < MAX_HEADERS
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            texts.push(text);
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod diagnostic;
 mod emit;
 mod folder;
 mod globals;
+mod headers;
 mod hip;
 pub mod launch_abi;
 mod lower;
@@ -34,7 +35,7 @@ pub mod runtime_header;
 mod syntax;
 
 pub use compile::{
-    Compiler, EachKernel, Options, RUNTIME_LIBRARY, compile, emit_cpu, emit_cuda, kernels,
+    Binding, Compiler, EachKernel, Options, RUNTIME_LIBRARY, compile, emit_cpu, emit_cuda, kernels,
 };
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit, emit_both};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Compiler, EachKernel, Folder, Options, render};
+use warpsmith_compiler::{Binding, Compiler, EachKernel, Folder, Options, render};
 use warpsmith_core::Finding;
 
 /// Where a file's project is.
@@ -16,9 +16,40 @@ pub(crate) struct ProjectRoot {
     /// Modules are read, never run. Default: the first folder above the file that is no package.
     #[arg(long, value_name = "FOLDER", hide_short_help = true)]
     root: Option<PathBuf>,
+    /// Call the functions around kernels with this value, e.g. `--bind make.size=16`.
+    ///
+    /// `PARAMETER=VALUE` for every function with such a parameter, `FUNCTION.PARAMETER=VALUE` for one,
+    /// `PARAMETER.ATTRIBUTE=VALUE` for an attribute; `CONSTANT=VALUE` or `MODULE.CONSTANT=VALUE` for what only Python
+    /// can work out. VALUE is an expression of Python.
+    /// Without a binding a function is read once for each value of parameters annotated `bool` or with an
+    /// `IntEnum`, and others have their defaults.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_binding, hide_short_help = true)]
+    bind: Vec<Binding>,
+}
+
+fn parse_binding(text: &str) -> Result<Binding, String> {
+    let is_name = |part: &str| {
+        !part.starts_with(|c: char| c.is_ascii_digit())
+            && !part.is_empty()
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    match text.split_once('=') {
+        Some((name, value)) if name.split('.').all(is_name) && !value.trim().is_empty() => {
+            Ok(Binding {
+                name: name.to_owned(),
+                value: value.trim().to_owned(),
+            })
+        }
+        _ => Err("expected `NAME=VALUE`, e.g. `make.size=16`".to_owned()),
+    }
 }
 
 impl ProjectRoot {
+    /// What functions around kernels are called with.
+    pub(crate) fn bindings(&self) -> Vec<Binding> {
+        self.bind.clone()
+    }
+
     /// The modules of a file's project.
     pub(crate) fn folder(&self, path: &Path) -> Folder {
         Folder::of(path, self.root.as_deref())

@@ -38,8 +38,21 @@ pub(super) fn arithmetic(op: BinaryOp, left: Number, right: Number) -> Option<Nu
         BinaryOp::Div if b != 0.0 => a / b,
         BinaryOp::FloorDiv if b != 0.0 => floor_division(a, b).0,
         BinaryOp::Mod if b != 0.0 => floor_division(a, b).1,
+        BinaryOp::Pow if b == 2.0 => square(a)?,
         _ => return None,
     }))
+}
+
+/// A square as a mathematics library gives it that is off by less than 0.515 units in the last place: what lies
+/// closer to the middle between two floats is left out.
+fn square(a: f64) -> Option<f64> {
+    let product = a * a;
+    let error = a.mul_add(a, -product);
+    if !(1e-40..1e40).contains(&product) {
+        return None;
+    }
+    let step = product - f64::from_bits(product.to_bits() - 1);
+    (error.abs() < 0.485 * step).then_some(product)
 }
 
 /// Quotient and remainder of floats, rounded down.

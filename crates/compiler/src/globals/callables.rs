@@ -231,6 +231,7 @@ impl Scope {
             origin,
             gradient: None,
             replay: None,
+            reading: self.reading,
             built: None,
             building: false,
         });
@@ -272,9 +273,10 @@ impl Scope {
             .get(key.index())
             .filter(|builtin| builtin.python)
             .map_or(0, |builtin| library_overloads(builtin.name));
+        let reading = self.functions[index as usize].reading;
         let earlier = self.functions[..index as usize]
             .iter()
-            .filter(|def| def.key == key && def.numbered)
+            .filter(|def| def.key == key && def.numbered && [0, reading].contains(&def.reading))
             .count();
         let native = format!("{}_{}", tables.names.get(key), earlier + taken);
         self.functions[index as usize].native = tables.names.intern(&native);

@@ -10,6 +10,8 @@ use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{FieldDef, StructDef};
 use warpsmith_ir::{Constant, Number};
 
+const UNKNOWN: Global = Global::Opaque("an attribute that only Python can evaluate");
+
 impl Scope {
     /// Enters a struct; a class of another kind is opaque.
     pub(super) fn class(&mut self, tables: &mut Tables<'_>, index: u32) -> Result<(), Problem> {
@@ -126,8 +128,11 @@ impl Scope {
     /// Enters the constants of a class, each under its dotted name.
     fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode, class: Name) {
         let is_enum = node.bases.len > 0;
+        let module = tables.modules.get(usize::from(self.module()));
+        let is_compiled = module.is_some_and(|module| module.compiled);
         // Names of the class come before those of the module, until its body ends.
         let mut hidden = Vec::new();
+        let mut members = Vec::new();
         for at in node.body.start..node.body.start + node.body.len {
             let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
             let (target, value) = match stmt.kind {
@@ -145,10 +150,17 @@ impl Scope {
                 continue;
             };
             let value = match evaluate(self, tables, value) {
+                Global::Value(Constant::Number(Number::Int(value))) if is_compiled => {
+                    i64::try_from(value).map_or(UNKNOWN, Global::Member)
+                }
                 value @ Global::Value(Constant::Number(Number::Int(_))) => value,
+                Global::Member(value) if is_enum => {
+                    Global::Value(Constant::Number(Number::Int(i128::from(value))))
+                }
                 value @ Global::Value(_) if !is_enum => value,
-                _ => Global::Opaque("an attribute that only Python can evaluate"),
+                _ => UNKNOWN,
             };
+            members.push((name, value));
             hidden.push((name, self.get(name)));
             self.set(name, value);
             let dotted = format!("{}.{}", tables.names.get(class), tables.names.get(name));
@@ -162,8 +174,21 @@ impl Scope {
         for (name, value) in hidden.into_iter().rev() {
             self.restore(name, value);
         }
+        let is_known = |value: &Global| matches!(value, Global::Value(_));
+        if is_integer_enum(tables, node) && members.iter().all(|(_, value)| is_known(value)) {
+            self.set_enumeration(class, members);
+        }
         self.set(node.name, Global::Class(class));
     }
+}
+
+/// Whether a class is an enumeration whose values are its members alone, not their sums.
+fn is_integer_enum(tables: &Tables<'_>, node: &ClassNode) -> bool {
+    let bases = tables.tree.exprs_in(node.bases);
+    bases.iter().any(|base| match tables.tree.expr(*base).kind {
+        ExprKind::Name(name) | ExprKind::Attribute(_, name) => tables.names.get(name) == "IntEnum",
+        _ => false,
+    })
 }
 
 /// Whether a class does nothing but hold constants: no base, or one of the integer enumerations.

@@ -114,9 +114,10 @@ impl Scope {
                     Some(true) => self.statements(tables, body)?,
                     Some(false) => self.statements(tables, orelse)?,
                     None => {
-                        // The part for scripts is not run by an import, but what it sets may be meant.
-                        let runs = !is_main_test(tables, test);
-                        self.forget(tables, body, runs);
+                        // The part for scripts is not run by an import.
+                        if !is_main_test(tables, test) {
+                            self.forget(tables, body, true);
+                        }
                         self.forget(tables, orelse, true);
                     }
                 }
@@ -134,6 +135,10 @@ impl Scope {
     fn bind(&mut self, tables: &mut Tables<'_>, target: ExprId, value: ExprId, result: Global) {
         match tables.tree.expr(target).kind {
             ExprKind::Name(name) => {
+                let result = match result {
+                    Global::Opaque(_) => self.bound_name(tables, name).unwrap_or(result),
+                    known => known,
+                };
                 self.set(name, result);
                 if matches!(
                     tables.tree.expr(value).kind,

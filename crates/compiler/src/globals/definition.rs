@@ -55,6 +55,8 @@ pub(crate) struct FunctionDef {
     pub(crate) gradient: Option<u32>,
     /// The function that stands in for it when a forward pass is repeated.
     pub(crate) replay: Option<u32>,
+    /// The reading of a factory that made it, counted from 1; 0 where there is but one.
+    pub(crate) reading: u32,
     /// Position among the built functions.
     pub(crate) built: Option<u32>,
     pub(crate) building: bool,
@@ -79,6 +81,10 @@ pub(crate) struct KernelDef {
     pub(crate) grid_stride: Option<bool>,
     /// Options of a module of its own, where the decorator asks for one.
     pub(crate) own_module: Option<ModuleOptions>,
+    /// The arguments of the factory around it, as Python writes them.
+    pub(crate) label: String,
+    /// Whether another reading of its factory has made the same kernel.
+    pub(crate) is_repeated: bool,
     /// Argument types of each `wp.overload`.
     pub(crate) overloads: Vec<Vec<TypeId>>,
     /// An option that cannot be reproduced, found when the decorator was read.

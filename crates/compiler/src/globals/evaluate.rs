@@ -3,6 +3,7 @@
 use super::arithmetic::{arithmetic, compare, elementwise};
 use super::display::{contains, element, length};
 use super::host_call::{Given, HostFunction, call_function};
+use super::nested::GIVEN;
 use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
@@ -23,6 +24,7 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Float(value) => Global::Value(Constant::Number(Number::Float(value))),
         ExprKind::Bool(value) => Global::Value(Constant::Bool(value)),
         ExprKind::Str(text) => Global::Value(Constant::Str(text)),
+        ExprKind::None => Global::Nothing,
         ExprKind::Name(_) | ExprKind::Attribute(..) => path(scope, tables, expr),
         ExprKind::Unary(op, operand) => {
             let operand = evaluate(scope, tables, operand);
@@ -86,10 +88,13 @@ fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first:
     if let Some(value) = membership(scope, tables, operands, first) {
         return value;
     }
+    if let Some(value) = is_nothing(scope, tables, operands, first) {
+        return value;
+    }
     let mut values = Vec::with_capacity(operands.len as usize);
     for at in operands.start..operands.start + operands.len {
         let operand = tables.tree.expr_lists[at as usize];
-        match evaluate(scope, tables, operand) {
+        match as_integer(evaluate(scope, tables, operand)) {
             Global::Value(constant) => values.push(constant),
             _ => return OPAQUE,
         }
@@ -114,6 +119,39 @@ fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first:
         };
     }
     Global::Value(Constant::Bool(holds))
+}
+
+/// `x is None` and `x is not None`; nothing where it is another comparison.
+fn is_nothing(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    operands: List,
+    first: u32,
+) -> Option<Global> {
+    let CompareOp::Unsupported(op @ ("`is`" | "`is not`")) = tables.tree.compares[first as usize]
+    else {
+        return None;
+    };
+    let &[value, none] = tables.tree.exprs_in(operands) else {
+        return Some(OPAQUE);
+    };
+    if tables.tree.expr(none).kind != ExprKind::None {
+        return Some(OPAQUE);
+    }
+    let is_nothing = match evaluate(scope, tables, value) {
+        Global::Nothing => true,
+        Global::Value(_)
+        | Global::Function(_)
+        | Global::Builtin(_)
+        | Global::Kernel(_)
+        | Global::Type(_)
+        | Global::PythonType(_)
+        | Global::Member(_)
+        | Global::Class(_)
+        | GIVEN => false,
+        _ => return Some(OPAQUE),
+    };
+    Some(Global::Value(Constant::Bool(is_nothing == (op == "`is`"))))
 }
 
 /// `x in display` and `x not in display`; nothing where it is another comparison.
@@ -147,7 +185,7 @@ pub(super) fn binary(
     left: Global,
     right: Global,
 ) -> Global {
-    let (Global::Value(left), Global::Value(right)) = (left, right) else {
+    let (Global::Value(left), Global::Value(right)) = (as_integer(left), as_integer(right)) else {
         return OPAQUE;
     };
     match (left, right) {
@@ -155,6 +193,14 @@ pub(super) fn binary(
             .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
         _ => elementwise(op, left, right, &mut scope.elements, tables.types)
             .map_or(OPAQUE, Global::Value),
+    }
+}
+
+/// What Python's operators see in a member of an enumeration of compiled code.
+fn as_integer(value: Global) -> Global {
+    match value {
+        Global::Member(value) => Global::Value(Constant::Number(Number::Int(i128::from(value)))),
+        other => other,
     }
 }
 
@@ -292,7 +338,7 @@ fn call(
             construct(scope, tables, ty, &values)
         }
         Global::PythonType(ty) if keywords.len == 0 && values.len() == 1 => {
-            python_cast(ty, values[0], tables)
+            python_cast(ty, as_integer(values[0]), tables)
         }
         Global::Builtin(index) if values.is_empty() && keywords.len == 0 => {
             match BUILTINS[usize::from(index)].name {
@@ -436,6 +482,11 @@ fn python_function(
                         }
                         None => float(a.abs()),
                     };
+                }
+                // Half goes to the even neighbour.
+                ("round", 1) if a.abs() < 1e15 => {
+                    let rounded = a.round_ties_even() as i128;
+                    return Some(Global::Value(Constant::Number(Number::Int(rounded))));
                 }
                 ("min", 2) => b < a,
                 ("max", 2) => b > a,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::bindings::of_function;
 use super::evaluate::{evaluate, path};
-use super::nested::defines;
+use super::nested::{LOCAL, defines};
 use super::value::Tables;
 use super::{Global, Scope};
 use crate::diagnostic::Problem;
@@ -137,6 +137,30 @@ fn call_factory(
         return result;
     }
     let node = tables.tree.functions[index as usize];
+    let first = scope.functions.len();
+    let qualifier = format!("{}__locals__", tables.names.get(node.name));
+    let qualifier = std::mem::replace(&mut scope.qualifier, qualifier);
+    let uncalled = scope.uncalled.len();
+    let flow = try_body(scope, tables, &node, values);
+    scope.qualifier = qualifier;
+    scope.uncalled.truncate(uncalled);
+    let flow = flow?;
+    let result = match flow {
+        Flow::Returned(value) if is_plain(value) => Some(value),
+        _ => None,
+    };
+    let functions = first..scope.functions.len();
+    scope.calls.push(call(result, functions));
+    result
+}
+
+/// Runs the body of a function that defines others; what it has made is forgotten where only Python can run it.
+fn try_body(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    node: &FunctionNode,
+    values: &[(Name, Global)],
+) -> Option<Flow> {
     let before = (
         scope.functions.len(),
         scope.sets.len(),
@@ -144,28 +168,20 @@ fn call_factory(
         scope.uncalled.len(),
         scope.calls.len(),
     );
-    let qualifier = format!("{}__locals__", tables.names.get(node.name));
-    let qualifier = std::mem::replace(&mut scope.qualifier, qualifier);
-    let flow = run_body(scope, tables, &node, values);
-    scope.qualifier = qualifier;
-    scope.uncalled.truncate(before.3);
-    if let Flow::Unknown = flow {
-        scope.functions.truncate(before.0);
-        scope.sets.truncate(before.1);
-        scope.kernels.truncate(before.2);
-        scope.calls.truncate(before.4);
-        return None;
+    match run_body(scope, tables, node, values) {
+        Flow::Unknown => {
+            scope.functions.truncate(before.0);
+            scope.sets.truncate(before.1);
+            scope.kernels.truncate(before.2);
+            scope.uncalled.truncate(before.3);
+            scope.calls.truncate(before.4);
+            None
+        }
+        known => Some(known),
     }
-    let result = match flow {
-        Flow::Returned(value) if is_plain(value) => Some(value),
-        _ => None,
-    };
-    let functions = before.0..scope.functions.len();
-    scope.calls.push(call(result, functions));
-    result
 }
 
-/// Runs a function's body with these arguments.
+/// Runs a function's body with these arguments; parameters without one have a value that nobody knows.
 fn run_body(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
@@ -180,7 +196,9 @@ fn run_body(
         scope.set(*name, *value);
     }
     let first = scope.functions.len();
-    let flow = run(scope, tables, node.body);
+    let dictionaries = std::mem::take(&mut scope.dictionaries);
+    let flow = run(scope, tables, node.body, first);
+    scope.dictionaries = dictionaries;
     scope.capture(tables, first);
     scope.leave_closure(outer);
     scope.progress.depth -= 1;
@@ -196,6 +214,8 @@ fn is_plain(value: Global) -> bool {
     matches!(
         value,
         Global::Value(_)
+            | Global::Nothing
+            | Global::Member(_)
             | Global::Function(_)
             | Global::Builtin(_)
             | Global::Kernel(_)
@@ -205,6 +225,19 @@ fn is_plain(value: Global) -> bool {
 }
 
 impl Scope {
+    /// Runs a function that nobody is seen to call with some arguments; says whether all its steps are known.
+    pub(super) fn follow(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+        values: &[(Name, Global)],
+    ) -> bool {
+        let may_define = std::mem::replace(&mut self.may_define, true);
+        let flow = try_body(self, tables, node, values);
+        self.may_define = may_define;
+        flow.is_some()
+    }
+
     /// Refuses the functions of factories that may be called elsewhere, too: their numbers are not known.
     pub(super) fn check_factories(&mut self, tables: &Tables<'_>) {
         for at in 0..self.calls.len() {
@@ -235,7 +268,7 @@ impl Scope {
     }
 }
 
-fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List) -> Flow {
+fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> Flow {
     for at in body.start..body.start + body.len {
         scope.progress.statements += 1;
         if scope.progress.statements > MOST_STATEMENTS {
@@ -250,14 +283,22 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List) -> Flow {
                 let [target] = *tables.tree.exprs_in(targets) else {
                     return Flow::Unknown;
                 };
+                if scope.note_dictionary(tables, target, value) {
+                    continue;
+                }
                 let ExprKind::Name(name) = tables.tree.expr(target).kind else {
                     return Flow::Unknown;
                 };
                 let value = evaluate(scope, tables, value);
-                if !is_plain(value) {
+                // Functions before see both values: `wp.static` the first, everything else the last.
+                let is_seen = scope.functions.len() > first
+                    && scope
+                        .get(name)
+                        .is_some_and(|before| before != LOCAL && before != value);
+                if is_seen {
                     return Flow::Unknown;
                 }
-                scope.set(name, value);
+                scope.set(name, if is_plain(value) { value } else { LOCAL });
             }
             StmtKind::If { test, body, orelse } => {
                 let truth = match evaluate(scope, tables, test) {
@@ -267,7 +308,7 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List) -> Flow {
                 let Some(truth) = truth else {
                     return Flow::Unknown;
                 };
-                match run(scope, tables, if truth { body } else { orelse }) {
+                match run(scope, tables, if truth { body } else { orelse }, first) {
                     Flow::Next => {}
                     other => return other,
                 }

@@ -136,6 +136,7 @@ impl Scope {
             origin: Origin::Compiled,
             gradient: None,
             replay: None,
+            reading: 0,
             built: None,
             building: false,
         });

@@ -23,6 +23,7 @@ mod project;
 mod rounding;
 mod skipped;
 mod value;
+mod variants;
 mod warp_names;
 
 pub(crate) use definition::{
@@ -35,3 +36,4 @@ pub(crate) use rounding::round_to;
 pub(crate) use value::{
     Global, Known, PythonModule, Scope, Tables, attribute, fallback, resolve_path,
 };
+pub(crate) use variants::Bind;

@@ -1,21 +1,27 @@
 //! Kernels and functions inside other functions: the factories that programs make their kernels with.
 //!
-//! A factory that the module itself calls with constants is followed ([`super::host_call`]). Of every other
-//! function the body is read as far as it means the same in every call; what only a call knows is
-//! [`Global::Opaque`], and refused where a kernel uses it.
+//! A factory that the module itself calls with constants is followed ([`super::host_call`]), and so is one whose
+//! arguments can only be few ([`super::variants`]). Of every other function the body is read as far as it means the
+//! same in every call; what only a call knows is [`Global::Opaque`], and refused where a kernel uses it.
 
 use super::bindings::{Binding, of_class, of_function};
 use super::evaluate::evaluate;
 use super::value::Tables;
-use super::{Global, Scope};
+use super::variants::Variant;
+use super::{Global, KernelDef, ParamDef, Scope};
 use crate::diagnostic::Problem;
 use crate::syntax::{ClassNode, Expr, ExprId, ExprKind, FunctionNode, List, StmtKind, Tree};
 use warpsmith_ir::names::{Name, Names};
+use warpsmith_ir::types::TypeId;
 
+/// What a call gives a parameter that may be `None`.
+pub(super) const GIVEN: Global = Global::Opaque(
+    "an argument that is not `None`, so that only the live function in Python compiles it",
+);
 const PARAMETER: Global = Global::Opaque(
     "a parameter of the function around it, so that only the live function in Python compiles it",
 );
-const LOCAL: Global = Global::Opaque(
+pub(super) const LOCAL: Global = Global::Opaque(
     "set by a call of the function around it, so that only the live function in Python compiles it",
 );
 
@@ -56,7 +62,9 @@ impl Scope {
                 return None;
             };
             match self.get(name) {
-                Some(value @ Global::Opaque(what)) if [PARAMETER, LOCAL].contains(&value) => {
+                Some(value @ Global::Opaque(what))
+                    if [PARAMETER, LOCAL, GIVEN].contains(&value) =>
+                {
                     Some(format!("`{}` is {what}", names.get(name)))
                 }
                 _ => None,
@@ -96,18 +104,141 @@ impl Scope {
         function: Uncalled,
     ) -> Result<(), Problem> {
         let node = tables.tree.functions[function.node as usize];
-        let bound = of_function(tables, &node);
         let before = std::mem::replace(&mut self.qualifier, function.qualifier);
-        let outer = self.enter_locals(&node, tables, &bound);
-        let (first, inner) = (self.functions.len(), self.uncalled.len());
-        let read = self
-            .nested_statements(tables, node.body, &bound, true)
-            // What stands further inside is called later.
-            .and_then(|()| self.read_uncalled(tables, inner));
-        self.capture(tables, first);
-        self.leave_closure(outer);
+        let variants = self.variants(tables, &node);
+        let first = self.kernels.len();
+        let count = variants.len();
+        let mut read = Ok(());
+        for variant in variants {
+            read = read.and_then(|()| self.read_variant(tables, &node, variant));
+        }
+        if count > 1 {
+            self.join_equal_kernels(first, count);
+        }
         self.qualifier = before;
         read
+    }
+
+    /// Reads a function as it is with these arguments: step by step where all that decides its steps is known,
+    /// else what it is in every call.
+    fn read_variant(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+        variant: Variant,
+    ) -> Result<(), Problem> {
+        let is_named = !variant.label.is_empty();
+        let label = match self.label.is_empty() || !is_named {
+            true => format!("{}{}", self.label, variant.label),
+            false => format!("{}, {}", self.label, variant.label),
+        };
+        let label = std::mem::replace(&mut self.label, label);
+        let reading = self.reading;
+        if is_named {
+            self.readings += 1;
+            self.reading = self.readings;
+        }
+        let inner = self.uncalled.len();
+        let read = match is_named && self.follow(tables, node, &variant.values) {
+            true => self.read_uncalled(tables, inner),
+            false => {
+                let bound = of_function(tables, node);
+                let outer = self.enter_locals(node, tables, &bound);
+                for (name, value) in &variant.values {
+                    if bound
+                        .iter()
+                        .any(|bound| bound.name == *name && bound.is_sure)
+                    {
+                        self.set(*name, *value);
+                    }
+                }
+                let first = self.functions.len();
+                let read = self
+                    .nested_statements(tables, node.body, &bound, true)
+                    // What stands further inside is called later.
+                    .and_then(|()| self.read_uncalled(tables, inner));
+                self.capture(tables, first);
+                self.leave_closure(outer);
+                read
+            }
+        };
+        self.reading = reading;
+        self.label = label;
+        read
+    }
+
+    /// Of kernels since `first` that are the same in all readings of a function one remains, without arguments.
+    fn join_equal_kernels(&mut self, first: usize, readings: usize) {
+        let mut at = first;
+        while at < self.kernels.len() {
+            let body = self.functions[self.kernels[at].function as usize]
+                .body
+                .start;
+            let of_body = |kernel: &KernelDef| {
+                let def = &self.functions[kernel.function as usize];
+                def.body.start == body
+            };
+            let same: Vec<usize> = (first..self.kernels.len())
+                .filter(|other| of_body(&self.kernels[*other]))
+                .collect();
+            if same[0] == at
+                && same.len() == readings
+                && same.iter().all(|other| self.is_equal(at, *other))
+            {
+                self.kernels[at].label.clear();
+                for other in &same[1..] {
+                    self.kernels[*other].is_repeated = true;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether two kernels of one text mean the same.
+    fn is_equal(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.kernels[one], &self.kernels[other]);
+        let settings =
+            |kernel: &KernelDef| (kernel.backward, kernel.grid_stride, kernel.own_module);
+        settings(one) == settings(other)
+            && one.options == other.options
+            && one.problem.is_none()
+            && other.problem.is_none()
+            && self.is_equal_function(one.function, other.function, DEEPEST)
+    }
+
+    fn is_equal_function(&self, one: u32, other: u32, depth: usize) -> bool {
+        if one == other || depth == 0 {
+            return one == other;
+        }
+        let (one, other) = (
+            &self.functions[one as usize],
+            &self.functions[other as usize],
+        );
+        let (Ok(params), Ok(others)) = (&one.params, &other.params) else {
+            return false;
+        };
+        let types = |params: &[ParamDef]| -> Vec<TypeId> { params.iter().map(|p| p.ty).collect() };
+        let mut closures = one.closure.iter().zip(&other.closure);
+        types(params) == types(others)
+            && (one.body.start, one.native, one.inline_hint)
+                == (other.body.start, other.native, other.inline_hint)
+            && one.closure.len() == other.closure.len()
+            && closures.all(|((name, value), (other_name, other_value))| {
+                name == other_name && self.is_equal_value(*value, *other_value, depth - 1)
+            })
+    }
+
+    fn is_equal_value(&self, one: Global, other: Global, depth: usize) -> bool {
+        match (one, other) {
+            (Global::Function(one), Global::Function(other)) => {
+                let sets = [one, other].map(|set| &self.sets[set as usize]);
+                match sets.map(|set| (set.overloads.as_slice(), set.templates.len())) {
+                    [([one], 0), ([other], 0)] => self.is_equal_function(*one, *other, depth),
+                    _ => one == other,
+                }
+            }
+            (one, other) => one == other,
+        }
     }
 
     /// Hides what the module says of names that a function binds itself, until they are set.
@@ -211,9 +342,17 @@ impl Scope {
                     level,
                     aliases,
                 } if certain => self.import_from(tables, module, level, aliases)?,
-                StmtKind::If { body, orelse, .. } => {
-                    self.nested_statements(tables, body, bound, certain)?;
-                    self.nested_statements(tables, orelse, bound, certain)?;
+                StmtKind::If { test, body, orelse } => {
+                    let truth = match evaluate(self, tables, test) {
+                        Global::Value(constant) => constant.truth(),
+                        _ => None,
+                    };
+                    if truth != Some(false) {
+                        self.nested_statements(tables, body, bound, certain)?;
+                    }
+                    if truth != Some(true) {
+                        self.nested_statements(tables, orelse, bound, certain)?;
+                    }
                 }
                 StmtKind::For { body, .. }
                 | StmtKind::While { body, .. }

@@ -4,7 +4,7 @@ use super::evaluate::evaluate;
 use super::value::Tables;
 use super::{Global, KernelDef, ModuleOptions, Scope};
 use crate::diagnostic::Problem;
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, List};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::{Constant, KernelOptions, Number};
 
@@ -19,15 +19,19 @@ impl Scope {
         let node = tables.tree.expr(dict);
         let problem =
             |what: String| Problem::at("K025", node.start, node.end, what).hint("leave it out");
-        let ExprKind::Dict(list) = node.kind else {
+        let entries = match node.kind {
+            ExprKind::Dict(list) => self.entries(tables, list),
+            ExprKind::Name(name) => {
+                let mut known = self.dictionaries.iter();
+                let found = known.find(|(known, _)| *known == name);
+                found.map(|(_, entries)| entries.clone())
+            }
+            _ => None,
+        };
+        let Some(entries) = entries else {
             return Err(problem("options must be a dictionary of literals".into()));
         };
-        let parts = tables.tree.exprs_in(list).to_vec();
-        for pair in parts.chunks_exact(2) {
-            let Global::Value(Constant::Str(key)) = evaluate(self, tables, pair[0]) else {
-                return Err(problem("an option's name must be a string".into()));
-            };
-            let value = evaluate(self, tables, pair[1]);
+        for (key, value) in entries {
             let key = tables.names.get(key).to_owned();
             match (key.as_str(), value) {
                 ("enable_backward", Global::Value(Constant::Bool(value))) => {
@@ -63,6 +67,56 @@ impl Scope {
         Ok(())
     }
 
+    /// The keys and values of a dictionary that is written out; nothing where a key is no text.
+    fn entries(&mut self, tables: &mut Tables<'_>, list: List) -> Option<Vec<(Name, Global)>> {
+        let parts = tables.tree.exprs_in(list).to_vec();
+        let entry = |pair: &[ExprId]| match evaluate(self, tables, pair[0]) {
+            Global::Value(Constant::Str(key)) => Some((key, evaluate(self, tables, pair[1]))),
+            _ => None,
+        };
+        parts.chunks_exact(2).map(entry).collect()
+    }
+
+    /// Notes a dictionary that a statement of a function makes, or an element that it sets in one.
+    pub(super) fn note_dictionary(
+        &mut self,
+        tables: &mut Tables<'_>,
+        target: ExprId,
+        value: ExprId,
+    ) -> bool {
+        match (tables.tree.expr(target).kind, tables.tree.expr(value).kind) {
+            (ExprKind::Name(name), ExprKind::Dict(list)) => {
+                let Some(entries) = self.entries(tables, list) else {
+                    return false;
+                };
+                self.dictionaries.retain(|(known, _)| *known != name);
+                self.dictionaries.push((name, entries));
+                self.set(name, Global::Opaque("a dictionary"));
+                true
+            }
+            (ExprKind::Subscript(base, key), _) => {
+                let ExprKind::Name(name) = tables.tree.expr(base).kind else {
+                    return false;
+                };
+                let Some(at) = self
+                    .dictionaries
+                    .iter()
+                    .position(|(known, _)| *known == name)
+                else {
+                    return false;
+                };
+                let Global::Value(Constant::Str(key)) = evaluate(self, tables, key) else {
+                    return false;
+                };
+                let value = evaluate(self, tables, value);
+                self.dictionaries[at].1.retain(|(known, _)| *known != key);
+                self.dictionaries[at].1.push((key, value));
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Enters a kernel with its decorator's options.
     pub(super) fn enter_kernel(
         &mut self,
@@ -77,6 +131,8 @@ impl Scope {
             backward: None,
             grid_stride: None,
             own_module: None,
+            label: self.label.clone(),
+            is_repeated: false,
             overloads: Vec::new(),
             problem: None,
         };

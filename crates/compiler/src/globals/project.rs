@@ -20,6 +20,8 @@ pub struct ModuleText {
     pub text: String,
     /// Whether it is a package: relative imports then begin in it, not beside it.
     pub package: bool,
+    /// Whether the text stands for compiled code, whose enumerations are integers to Python but nothing to a kernel.
+    pub compiled: bool,
 }
 
 /// A source's place among the modules of its project.
@@ -39,14 +41,24 @@ pub(crate) struct ProjectModule {
     pub(crate) name: String,
     pub(crate) file: String,
     pub(crate) package: bool,
+    /// Whether the text stands for compiled code.
+    pub(crate) compiled: bool,
     /// Where its text begins among all.
     pub(crate) start: u32,
     /// How many lines stand before it.
     pub(crate) lines_before: u32,
     pub(crate) body: List,
+    /// Whether its imports lead nowhere but into its own package.
+    pub(crate) is_closed: bool,
 }
 
 impl ProjectModule {
+    /// Whether a module that this one imports is of interest.
+    fn may_lead_to(&self, name: &str) -> bool {
+        let package = |name: &str| name.split('.').next().map(str::to_owned);
+        !self.is_closed || package(name) == package(&self.name)
+    }
+
     /// The dotted name that an import of this module means; `None` where it leaves the project.
     pub(super) fn absolute(&self, level: u32, module: Option<&str>) -> Option<String> {
         if level == 0 {
@@ -82,7 +94,7 @@ pub(crate) fn imported(
 ) -> Vec<String> {
     let mut found = Vec::new();
     let mut add = |name: &str| {
-        if is_known(name) {
+        if is_known(name) || !of.may_lead_to(name) {
             return;
         }
         let ends = name.match_indices('.').map(|(at, _)| at);
@@ -121,7 +133,7 @@ pub(crate) fn imported(
                 pending.extend(tree.stmts_in(orelse).iter().rev());
                 pending.extend(tree.stmts_in(body).iter().rev());
             }
-            StmtKind::Block { body, .. } => pending.extend(tree.stmts_in(body).iter().rev()),
+            // What `try` and `with` import is not known to be there.
             _ => {}
         }
     }

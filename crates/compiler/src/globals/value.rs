@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::host_call::{FactoryCall, HostFunction, Progress};
 use super::nested::Uncalled;
 use super::project::ProjectModule;
+use super::variants::Bind;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
 use crate::syntax::{ExprId, ExprKind, SourceText, Tree};
@@ -52,6 +53,10 @@ pub(crate) enum Global {
     Tuple,
     /// A class that holds constants; each is a module-level value under its dotted name.
     Class(Name),
+    /// A member of an enumeration of compiled code: an integer to Python, nothing to a kernel.
+    Member(i64),
+    /// `None`.
+    Nothing,
     /// A kernel, by position.
     Kernel(u32),
     /// Not worked out; says what it is.
@@ -104,6 +109,17 @@ pub(crate) struct Scope {
     pub(super) calls: Vec<FactoryCall>,
     /// Whether functions that are called may define others: only while a module's own statements are read.
     pub(super) may_define: bool,
+    /// Dictionaries of the function that is run, by their names, with their keys and values so far.
+    pub(super) dictionaries: Vec<(Name, Vec<(Name, Global)>)>,
+    /// What the user says of factories' parameters.
+    pub(crate) binds: Vec<Bind>,
+    /// The members of integer enumerations, by class.
+    enumerations: HashMap<Name, Vec<(Name, Global)>>,
+    /// The reading of a factory that is under way, counted from 1, and how many there were.
+    pub(super) reading: u32,
+    pub(super) readings: u32,
+    /// The arguments of the factories around.
+    pub(super) label: String,
 }
 
 /// A name with what it stands for elsewhere.
@@ -161,6 +177,22 @@ impl Scope {
         self.uncalled.clear();
         self.calls.clear();
         self.may_define = false;
+        self.dictionaries.clear();
+        self.binds.clear();
+        self.enumerations.clear();
+        self.reading = 0;
+        self.readings = 0;
+        self.label.clear();
+    }
+
+    /// Notes the members of an integer enumeration.
+    pub(super) fn set_enumeration(&mut self, class: Name, members: Vec<(Name, Global)>) {
+        self.enumerations.insert(class, members);
+    }
+
+    /// The members of an integer enumeration, if all are known.
+    pub(super) fn enumeration(&self, class: Name) -> Option<&[(Name, Global)]> {
+        self.enumerations.get(&class).map(Vec::as_slice)
     }
 
     /// Notes the display that a name of the module at hand is given.

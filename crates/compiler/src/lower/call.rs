@@ -177,6 +177,8 @@ impl Body<'_, '_> {
                     | Global::Tuple
                     | Global::Class(_)
                     | Global::Handle
+                    | Global::Member(_)
+                    | Global::Nothing
                     | Global::Value(_),
                 ) => {
                     return fail("K016", "this is not a function");

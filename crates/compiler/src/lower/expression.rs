@@ -119,6 +119,13 @@ impl Body<'_, '_> {
                 return fail("K016", "a tuple's type is only understood in annotations");
             }
             Global::Kernel(_) => return fail("K016", "a kernel cannot be used in a kernel"),
+            Global::Nothing => return fail("K005", "`None` has no place in a kernel"),
+            Global::Member(_) => {
+                return fail(
+                    "K023",
+                    "a member of an enumeration of compiled code is no value of Warp's; `wp.static(int(…))` makes it one",
+                );
+            }
             Global::Opaque(what) => {
                 return fail(
                     "K023",

@@ -205,6 +205,7 @@ impl Body<'_, '_> {
             origin: template.origin,
             gradient: None,
             replay: None,
+            reading: template.reading,
             built: None,
             building: false,
         };

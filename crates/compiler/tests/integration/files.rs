@@ -14,6 +14,7 @@ impl Modules for Texts {
             file: format!("{}.py", name.replace('.', "/")),
             text: (*text).to_owned(),
             package: *package,
+            compiled: false,
         })
     }
 }
@@ -128,10 +129,30 @@ fn conditions_that_are_known_are_followed() {
         "A, N = 3, 4",
         "N = 3\nN += 1",
         "if 2 > 1:\n    N = 4\nelse:\n    N = 5",
+        // An import does not run the part for scripts.
+        "N = 4\nif __name__ == '__main__':\n    N = 5",
+        "N = round(4.5)",
+        "N = 4\nif None is not None:\n    N = 5",
     ] {
         let text = emit_cuda(&compile(&file(before, "N"), &Options::default()).unwrap());
         assert!(text.contains("= 4;"), "{before}\n{text}");
     }
+}
+
+#[test]
+fn a_square_has_the_digits_of_python() {
+    let text = |value: &str| {
+        let made = compile(&file(&format!("N = {value}"), "N"), &Options::default());
+        made.map(|module| emit_cuda(&module))
+    };
+    assert!(
+        text("0.1 ** 2")
+            .unwrap()
+            .contains("= 0.010000000000000002;")
+    );
+    assert!(text("2.5 ** 2").unwrap().contains("= 6.25;"));
+    // Other powers may differ from one mathematics library to the next.
+    assert!(text("0.1 ** 3").is_err());
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn run(
     files.sort();
     let settings = Options {
         library: options.library.text()?,
+        bind: options.root.bindings(),
         ..Options::default()
     };
     let kernels: Vec<Vec<Kernel>> = files

@@ -110,6 +110,7 @@ pub(crate) fn run(
         kernel: options.kernel.clone(),
         file: shown.clone(),
         library: options.library.text()?,
+        bind: options.root.bindings(),
         ..Options::default()
     };
     let written = match options.module(&source, settings) {

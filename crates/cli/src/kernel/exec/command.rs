@@ -160,6 +160,7 @@ impl Exec {
             kernel: self.kernel.clone(),
             file: self.file.display().to_string(),
             library: Some(self.library.for_running()?),
+            bind: self.root.bindings(),
             ..Options::default()
         };
         let module = match source.compile(&mut Compiler::new(), &options) {

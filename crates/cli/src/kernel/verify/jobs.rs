@@ -55,6 +55,7 @@ impl Kernels {
         if let Some((path, root)) = &job.file {
             let named = Options {
                 file: path.display().to_string(),
+                bind: root.bindings(),
                 ..named
             };
             let folder = root.folder(path);
@@ -86,6 +87,7 @@ pub(super) fn read_jobs(path: &Path, root: &ProjectRoot) -> Result<Vec<Job>> {
             .with_context(|| format!("cannot read `{name}`"))?;
         let options = Options {
             file: name.to_string(),
+            bind: root.bindings(),
             ..Options::default()
         };
         let folder = root.folder(path);

@@ -1,0 +1,93 @@
+//! Packages with compiled modules: what their headers say.
+
+use std::fs;
+use std::path::Path;
+
+use warpsmith_compiler::{Compiler, Folder, Options, emit_cuda};
+
+const HEADER: &str = "
+#ifndef ENGINE_H
+#define ENGINE_H
+#define engTINY 1E-15  // as a float
+typedef enum engKind_ { engSPHERE = 4, engBOX } engKind;
+#endif
+";
+
+const KERNELS: &str = "
+import enum
+import engine
+import warp as wp
+
+TINY = engine.engTINY
+
+class Kind(enum.IntEnum):
+    BOX = engine.engKind.engBOX
+    BOTH = engine.engKind.engBOX | engine.engKind.engSPHERE
+
+@wp.kernel
+def fine(x: wp.array(dtype=float), k: wp.array(dtype=int)):
+    if k[0] == Kind.BOX:
+        x[0] = TINY
+    k[1] = wp.static(int(engine.engKind.engSPHERE))
+
+@wp.kernel
+def member(k: wp.array(dtype=int)):
+    k[0] = engine.engKind.engBOX
+";
+
+/// What becomes of each kernel of a project that imports a package with a compiled module.
+fn each(package: &[(&str, &str)]) -> Vec<Result<String, String>> {
+    let root = tempfile::tempdir().unwrap();
+    let files = package.iter().chain(&[("kernels.py", KERNELS)]);
+    for (name, text) in files {
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let folder = Folder::of(&root.path().join("kernels.py"), None);
+    let mut all = Vec::new();
+    Compiler::new()
+        .compile_each(
+            KERNELS,
+            &Options::default(),
+            Some(&folder.place()),
+            &mut |_, compiled| {
+                let fate = compiled.map(emit_cuda);
+                all.push(fate.map_err(|findings| findings[0].message.clone()));
+            },
+        )
+        .unwrap();
+    all
+}
+
+#[test]
+fn constants_of_compiled_modules_come_from_the_headers_of_their_package() {
+    let all = each(&[
+        ("engine/__init__.py", "from engine._core import *\n"),
+        ("engine/_core.cpython-311-x86_64-linux-gnu.so", "\u{7f}ELF"),
+        ("engine/include/engine/engine.h", HEADER),
+    ]);
+    let fine = all[0].as_ref().unwrap();
+    for line in [
+        "const wp::int32 var_2 = 5;",
+        "const wp::float32 var_5 = 1e-15;",
+        "// k[1] = wp.static(int(engine.engKind.engSPHERE))",
+        "= 4;",
+    ] {
+        assert!(fine.contains(line), "{line}\n{fine}");
+    }
+    let member = all[1].as_ref().unwrap_err();
+    assert!(
+        member.starts_with("a member of an enumeration of compiled code"),
+        "{member}"
+    );
+}
+
+#[test]
+fn without_headers_nothing_is_known_of_a_compiled_module() {
+    let all = each(&[
+        ("engine/__init__.py", "from engine._core import *\n"),
+        ("engine/_core.so", "\u{7f}ELF"),
+    ]);
+    assert!(all.iter().all(Result::is_err), "{all:?}");
+}
