@@ -12,10 +12,12 @@ mod filter;
 mod fourier;
 mod frame;
 mod interrupt;
+mod kept;
 mod level;
 mod linear_prediction;
 mod loudness;
 mod normalise;
+mod recording;
 mod resample;
 mod reverb;
 mod segments;
@@ -36,10 +38,12 @@ pub use frame::{
     transpose_into,
 };
 pub use interrupt::{checkpoint, interruptible};
+pub use kept::Kept;
 pub use level::{EnergyVad, LevelStream, Levels, energy};
 pub use linear_prediction::{ROOTS_TOGETHER, burg, polynomial_roots};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{GainMeter, LevelTarget, amplify, normalise};
+pub use recording::{InMemory, Recording, count_samples, each_frames};
 pub use resample::{BrickWall, Quality, ResampleStream, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
 pub use segments::{Bridging, Segment, segments};

@@ -27,11 +27,10 @@ def analyze(y: Any, *, sr: float) -> dict[str, Any]:
 
 
 def egemaps(y: Any, *, sr: float) -> dict[str, float]:
-    """One voice in 88 numbers that are eGeMAPS-compatible (Eyben and others 2016), by their names.
+    """One voice in the 88 numbers of eGeMAPS (Eyben and others 2016), by their names.
 
-    Names, order and units are those of openSMILE's eGeMAPSv02; loudness, spectral balance, flux and
-    cepstra repeat its numbers, what stands on pitch and formants differs
-    (docs/benchmarks/egemaps.md). Other rates than 16 kHz are resampled.
+    Names, order, units and numbers are those of openSMILE's eGeMAPSv02 (docs/benchmarks/egemaps.md).
+    Other rates than 16 kHz are resampled.
 
     >>> import numpy as np
     >>> from warpsmith import voice

@@ -144,19 +144,32 @@ impl Input {
     /// Fails where the sound of a file would not fit into memory, as far as its size is known before it is read;
     /// `channels` where fewer are kept than there are.
     fn check_size(&self, path: &Path, channels: Option<usize>) -> Result<()> {
-        let known = match self.raw {
-            Some(format) => {
-                let facts = std::fs::metadata(path).ok();
-                facts.map(|facts| (facts.len() / format.frame_bytes() as u64, format.channels))
-            }
-            None => Audio::plain_size(path),
-        };
-        if let Some((frames, all)) = known {
+        if let Some((frames, all)) = self.plain_size(path) {
             let values = usize::try_from(frames).unwrap_or(usize::MAX);
             let values = values.saturating_mul(channels.unwrap_or(all));
             check_room(SOUND, values, size_of::<f32>())?;
         }
         Ok(())
+    }
+
+    /// Fails where what an analysis keeps of a long file would not fit into memory: less than a byte to a sample.
+    pub(super) fn check_kept(&self, path: &Path) -> Result<()> {
+        if let Some((frames, _)) = self.plain_size(path) {
+            let kept = usize::try_from(frames).unwrap_or(usize::MAX);
+            check_room("what is kept of the sound", kept, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Samples to a channel, and channels, as far as they are known before a file is read.
+    fn plain_size(&self, path: &Path) -> Option<(u64, usize)> {
+        match self.raw {
+            Some(format) => {
+                let facts = std::fs::metadata(path).ok();
+                facts.map(|facts| (facts.len() / format.frame_bytes() as u64, format.channels))
+            }
+            None => Audio::plain_size(path),
+        }
     }
 
     /// Shows the pieces of a file, or of standard input while it is still arriving.

@@ -24,7 +24,6 @@ mod hpss;
 mod input;
 mod key;
 mod live;
-
 mod loudness;
 mod onsets;
 mod picture;
@@ -34,6 +33,7 @@ mod pitch_options;
 mod pitch_rows;
 mod places;
 mod quality;
+mod recording;
 mod rhythm;
 mod segment_text;
 mod segments;

@@ -529,6 +529,7 @@ fn every_operation_on_pieces_says_what_the_whole_does() {
         &["pitch", "--method", "net"],
         &["pitch", "--method", "swipe"],
         &["pitch", "--method", "hq"],
+        &["egemaps"],
     ] {
         let run = |input: &str, form: &str| {
             let words = [verb, &[input, "--as", form]].concat();

@@ -1,22 +1,29 @@
-//! Eighty-eight numbers that describe a voice, with the names and definitions of eGeMAPSv02 (Eyben et al.,
-//! 2016, *The Geneva Minimalistic Acoustic Parameter Set*) and openSMILE's units.
+//! Eighty-eight numbers that describe a voice: eGeMAPSv02 (Eyben et al., 2016, *The Geneva Minimalistic Acoustic
+//! Parameter Set*) with openSMILE's names, units and numbers.
 //!
-//! Loudness, the spectrum's balance, flux and cepstra repeat openSMILE's numbers. What stands on the pitch
-//! uses Praat's autocorrelation instead of openSMILE's subharmonic summation, formants are Burg's, and
-//! jitter and shimmer are of glottal pulses: those numbers are of the same kind and differ.
+//! The set is what openSMILE computes: its pitch by subharmonic summation and a path through candidates, formants by
+//! linear prediction, and periods that are followed from frame to frame. Where its program and its paper differ, the
+//! program counts: so do the frames at the end whose pitch it has not decided, which it leaves out.
 
 mod contour;
+mod formants;
 mod functionals;
+mod harmonics;
 mod names;
+mod octaves;
+mod path;
+mod periods;
 mod spectral;
+mod subharmonics;
+mod summary;
 mod voiced;
 
+use warpsmith_signal::{InMemory, Kept, Recording, ResampleStream};
 use warpsmith_voice::signal::{Quality, Resampler};
-use warpsmith_voice::{Result, SignalError, check_room};
+use warpsmith_voice::{Result, SignalError};
 
-use contour::{smooth, smooth_present};
-use functionals::{moments, percentiles, present, runs, slopes, tops_per_second};
 use spectral::Spectral;
+use summary::Summary;
 use voiced::Voiced;
 
 pub use names::NAMES;
@@ -30,98 +37,83 @@ const SHORTEST: usize = 1280;
 
 /// The features of a signal in the order of [`NAMES`]; sound of another rate than [`RATE`] is resampled.
 pub fn summarise(signal: &[f32], sample_rate: u32) -> Result<Vec<f64>> {
-    if sample_rate != RATE {
-        let resampler = Resampler::new(sample_rate, RATE, Quality::High)?;
-        let samples = resampler.output_length(signal.len());
-        check_room("the resampled signal", samples, size_of::<f32>())?;
-        return summarise(&resampler.process(signal), RATE);
-    }
-    if signal.len() < SHORTEST {
-        return Err(SignalError::parameter(
-            "length",
-            format!("{} samples", signal.len()),
-            "the set needs 80 ms of sound",
-        ));
-    }
-    let spectral = Spectral::of(signal);
-    let voiced = Voiced::of(signal)?;
-    Ok(Features::of(&spectral, &voiced))
+    summarise_of(&InMemory {
+        signal,
+        sample_rate,
+    })
 }
 
-/// Features in their order.
-struct Features(Vec<f64>);
+/// The features of a recording, which is heard once; of every frame pitch and loudness are kept.
+pub fn summarise_of(recording: &dyn Recording) -> Result<Vec<f64>> {
+    let mut set = Set::new();
+    let sample_rate = recording.sample_rate();
+    if sample_rate == RATE {
+        recording.hear(&mut |piece| {
+            set.hear(piece);
+            Ok(())
+        })?;
+        return set.finish();
+    }
+    let mut stream = ResampleStream::new(Resampler::new(sample_rate, RATE, Quality::High)?);
+    let mut resampled = Vec::new();
+    recording.hear(&mut |piece| {
+        stream.process(piece, &mut resampled);
+        set.hear(&resampled);
+        resampled.clear();
+        Ok(())
+    })?;
+    stream.finish(&mut resampled);
+    set.hear(&resampled);
+    set.finish()
+}
 
-impl Features {
-    fn of(spectral: &Spectral, voiced: &Voiced) -> Vec<f64> {
-        let mut all = Self(Vec::with_capacity(FEATURES));
-        let pitch = smooth_present(&voiced.semitones);
-        let heard = present(&pitch);
-        all.shape(&heard);
-        let loudness = smooth(&spectral.loudness);
-        all.shape(&loudness);
-        let [c1, c2, c3, c4] = &spectral.cepstra;
-        for contour in [&spectral.flux, c1, c2, c3, c4] {
-            all.extend(moments(&smooth(contour)));
+/// The set of a signal that arrives.
+struct Set {
+    signal: Kept<f32>,
+    spectral: Spectral,
+    voiced: Voiced,
+    summary: Summary,
+}
+
+impl Set {
+    fn new() -> Self {
+        Self {
+            signal: Kept::default(),
+            spectral: Spectral::new(),
+            voiced: Voiced::new(),
+            summary: Summary::default(),
         }
-        for contour in [
-            &voiced.jitter,
-            &voiced.shimmer,
-            &voiced.harmonicity,
-            &voiced.first_to_second,
-            &voiced.first_to_third_formant,
-        ] {
-            all.present(contour);
-        }
-        for contour in voiced.formants.iter().flatten() {
-            all.present(contour);
-        }
-        let is_voiced = |n: usize| voiced.semitones.get(n).map(|tone| *tone > 0.0);
-        let only = |contour: &[f64], wanted: bool| -> Vec<f64> {
-            let chosen = contour.iter().enumerate();
-            chosen
-                .map(|(n, value)| match is_voiced(n) {
-                    Some(voiced) if voiced == wanted => *value,
-                    _ => 0.0,
-                })
-                .collect()
-        };
-        let [low_slope, high_slope] = &spectral.slopes;
-        let balance = [
-            &spectral.alpha_ratio,
-            &spectral.hammarberg,
-            low_slope,
-            high_slope,
-            &spectral.flux,
-        ];
-        for contour in balance.into_iter().chain([c1, c2, c3, c4]) {
-            all.present(&only(contour, true));
-        }
-        for contour in balance {
-            let unvoiced = present(&smooth_present(&only(contour, false)));
-            all.extend([moments(&unvoiced)[0]]);
-        }
-        all.extend([tops_per_second(&loudness)]);
-        all.extend(runs(&pitch, |tone| tone > 0.0));
-        let [_, mean, deviation] = runs(&pitch, |tone| tone == 0.0);
-        all.extend([mean, deviation]);
-        all.extend([10.0 * spectral.mean_square.max(1e-20).log10()]);
-        all.0
     }
 
-    fn extend<const N: usize>(&mut self, values: [f64; N]) {
-        self.0.extend(values);
+    fn hear(&mut self, piece: &[f32]) {
+        // In small steps: what waits for the pitch is kept of each frame.
+        for piece in piece.chunks(1 << 12) {
+            self.signal.push(piece);
+            let Self {
+                signal,
+                spectral,
+                voiced,
+                summary,
+            } = self;
+            spectral.process(signal, |frame| summary.add(frame));
+            let (formants, frames) = summary.waiting();
+            voiced.process(signal, formants, |frame| frames.add(frame));
+            signal.forget(spectral.needs().min(voiced.needs()));
+        }
     }
 
-    /// Moments of what is there of a contour.
-    fn present(&mut self, contour: &[f64]) {
-        self.extend(moments(&present(&smooth_present(contour))));
-    }
-
-    /// Moments, percentiles and slopes.
-    fn shape(&mut self, contour: &[f64]) {
-        self.extend(moments(contour));
-        self.extend(percentiles(contour));
-        self.extend(slopes(contour));
+    fn finish(mut self) -> Result<Vec<f64>> {
+        if self.signal.end() < SHORTEST {
+            return Err(SignalError::parameter(
+                "length",
+                format!("{} samples", self.signal.end()),
+                "the set needs 80 ms of sound",
+            ));
+        }
+        let (formants, frames) = self.summary.waiting();
+        self.voiced
+            .finish(&self.signal, formants, |frame| frames.add(frame));
+        Ok(self.summary.finish(self.spectral.mean_square()))
     }
 }
 

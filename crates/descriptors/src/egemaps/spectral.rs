@@ -3,23 +3,25 @@
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
+use warpsmith_signal::Kept;
 use warpsmith_voice::signal::PreciseTransform;
 use warpsmith_voice::{Symmetry, Window};
 
 use super::RATE;
+use super::formants::{FORMANTS, Formant, Formants};
 
 /// Samples of a frame and between frames, and points of its transform.
 const FRAME: usize = 320;
 pub(super) const HOP: usize = 160;
-const POINTS: usize = 512;
+pub(super) const POINTS: usize = 512;
 /// Hertz of a bin.
 const BIN_HZ: f64 = RATE as f64 / POINTS as f64;
 
 /// Bins of bands: up to 1 kHz, 1 to 5 kHz, up to 2 kHz, 2 to 5 kHz, and up to 5 kHz.
 const LOW: Range<usize> = 0..32;
 const HIGH: Range<usize> = 32..161;
-const LOW_PEAK: Range<usize> = 0..65;
-const HIGH_PEAK: Range<usize> = 65..161;
+const LOW_PEAK: Range<usize> = 0..64;
+const HIGH_PEAK: Range<usize> = 64..161;
 const FLUX: Range<usize> = 0..160;
 /// Edges of the slopes, bins: 0 to 500 Hz and 500 to 1500 Hz.
 const SLOPES: [(usize, usize); 2] = [(0, 16), (16, 48)];
@@ -36,68 +38,98 @@ const LIFTER: f64 = 22.0;
 /// Powers below count as this.
 const FLOOR: f64 = 1e-20;
 
-/// Contours of all frames.
-#[derive(Default)]
-pub(super) struct Spectral {
-    pub(super) loudness: Vec<f64>,
-    pub(super) alpha_ratio: Vec<f64>,
-    pub(super) hammarberg: Vec<f64>,
+/// Samples of silence before a frame in its transform, and as many after it.
+const BEFORE: usize = (POINTS - FRAME) / 2;
+
+/// What a frame says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SpectralFrame {
+    pub(super) loudness: f64,
+    pub(super) alpha_ratio: f64,
+    pub(super) hammarberg: f64,
     /// 0 to 500 Hz, and 500 to 1500 Hz.
-    pub(super) slopes: [Vec<f64>; 2],
-    pub(super) flux: Vec<f64>,
+    pub(super) slopes: [f64; 2],
+    pub(super) flux: f64,
     /// The first to the fourth.
-    pub(super) cepstra: [Vec<f64>; 4],
-    /// Mean square of all frames.
-    pub(super) mean_square: f64,
+    pub(super) cepstra: [f64; 4],
+    pub(super) formants: [Formant; FORMANTS],
+}
+
+/// Frames that follow each other.
+pub(super) struct Spectral {
+    window: Vec<f64>,
+    transform: PreciseTransform,
+    bank: MelBank,
+    formants: Formants,
+    before: Option<Vec<f64>>,
+    /// Frames that were seen, and their mean squares together.
+    frames: usize,
+    energy: f64,
 }
 
 impl Spectral {
-    /// Of a signal at [`RATE`].
-    pub(super) fn of(signal: &[f32]) -> Self {
-        let window = Window::Hamming.values(FRAME, Symmetry::Symmetric);
-        let transform = PreciseTransform::new(POINTS);
-        let bank = MelBank::new();
-        let mut contours = Self::default();
-        let mut before: Option<Vec<f64>> = None;
-        let mut energy = 0.0;
-        for frame in signal.windows(FRAME).step_by(HOP) {
-            let mut samples = vec![0.0f64; POINTS];
-            for (slot, (x, weight)) in samples.iter_mut().zip(frame.iter().zip(&window)) {
-                *slot = f64::from(*x) * weight;
-            }
-            energy += frame.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>() / FRAME as f64;
-            let power = power(&transform, &mut samples);
-            contours.add(&power, before.as_deref(), &bank);
-            before = Some(power);
+    pub(super) fn new() -> Self {
+        Self {
+            window: Window::Hamming.values(FRAME, Symmetry::Symmetric),
+            transform: PreciseTransform::new(POINTS),
+            bank: MelBank::new(),
+            formants: Formants::new(),
+            before: None,
+            frames: 0,
+            energy: 0.0,
         }
-        contours.mean_square = energy / contours.loudness.len().max(1) as f64;
-        contours
     }
 
-    fn add(&mut self, power: &[f64], before: Option<&[f64]>, bank: &MelBank) {
+    /// The first sample that is still looked at.
+    pub(super) fn needs(&self) -> usize {
+        self.frames * HOP
+    }
+
+    /// Shows the frames that have come.
+    pub(super) fn process(&mut self, signal: &Kept<f32>, mut see: impl FnMut(SpectralFrame)) {
+        while self.needs() + FRAME <= signal.end() {
+            let frame = signal.slice(self.needs()..self.needs() + FRAME);
+            see(self.of(frame));
+            self.frames += 1;
+        }
+    }
+
+    /// The mean square of all frames.
+    pub(super) fn mean_square(&self) -> f64 {
+        self.energy / self.frames.max(1) as f64
+    }
+
+    fn of(&mut self, frame: &[f32]) -> SpectralFrame {
+        let mut samples = vec![0.0f64; POINTS];
+        let windowed = frame.iter().zip(&self.window);
+        for (slot, (x, weight)) in samples[BEFORE..].iter_mut().zip(windowed) {
+            *slot = f64::from(*x) * weight;
+        }
+        self.energy += frame.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>() / FRAME as f64;
+        let power = power(&self.transform, &mut samples);
         let sum = |bins: Range<usize>| power[bins].iter().sum::<f64>().max(FLOOR);
         let peak = |bins: Range<usize>| power[bins].iter().copied().fold(FLOOR, f64::max);
-        self.alpha_ratio.push(decibel(sum(HIGH) / sum(LOW)));
-        self.hammarberg
-            .push(decibel(peak(LOW_PEAK) / peak(HIGH_PEAK)));
-        for (slope, edges) in self.slopes.iter_mut().zip(SLOPES) {
-            slope.push(band_slope(power, edges));
-        }
-        let changes = before.map(|before| {
+        let changes = self.before.as_ref().map(|before| {
             let pairs = power[FLUX].iter().zip(&before[FLUX]);
             pairs.map(|(a, b)| (a.sqrt() - b.sqrt()).powi(2)).sum()
         });
         let flux: f64 = changes.unwrap_or(0.0);
-        self.flux.push((flux / FLUX.len() as f64).sqrt());
-        let bands = bank.bands(power);
-        self.loudness.push(bank.loudness(&bands));
-        for (n, cepstrum) in self.cepstra.iter_mut().enumerate() {
-            cepstrum.push(bank.cepstrum(&bands, n + 1));
-        }
+        let bands = self.bank.bands(&power);
+        let found = SpectralFrame {
+            loudness: self.bank.loudness(&bands),
+            alpha_ratio: decibel(sum(HIGH) / sum(LOW)),
+            hammarberg: decibel(peak(LOW_PEAK) / peak(HIGH_PEAK)),
+            slopes: SLOPES.map(|edges| band_slope(&power, edges)),
+            flux: (flux / FLUX.len() as f64).sqrt(),
+            cepstra: [1, 2, 3, 4].map(|number| self.bank.cepstrum(&bands, number)),
+            formants: self.formants.of(&samples),
+        };
+        self.before = Some(power);
+        found
     }
 }
 
-/// The powers of the bins of `samples`, whose memory is used.
+/// The powers of the bins of `samples`, which become their packed spectrum.
 pub(super) fn power(transform: &PreciseTransform, samples: &mut [f64]) -> Vec<f64> {
     transform.forward(samples);
     let (ends, between) = samples.split_at(2);

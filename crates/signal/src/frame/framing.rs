@@ -54,6 +54,15 @@ impl Framing {
         Ok(self)
     }
 
+    /// The same frames without anything beyond the ends.
+    #[inline]
+    pub fn inside(self) -> Self {
+        Self {
+            padding: Padding::Inside,
+            ..self
+        }
+    }
+
     /// Samples that the first frame reaches out before the signal.
     #[inline]
     pub fn left(&self) -> usize {

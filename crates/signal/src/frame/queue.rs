@@ -111,10 +111,7 @@ impl FrameQueue {
     /// The same frames without padding, for an engine that sees only what is waiting.
     #[inline]
     pub fn inner_framing(&self) -> Framing {
-        Framing {
-            padding: Padding::Inside,
-            ..self.framing
-        }
+        self.framing.inside()
     }
 
     /// Adds samples that have arrived.
