@@ -44,7 +44,7 @@ pub use linear_prediction::{ROOTS_TOGETHER, burg, polynomial_roots};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};
 pub use normalise::{GainMeter, LevelTarget, amplify, normalise};
 pub use recording::{InMemory, Recording, count_samples, each_frames};
-pub use resample::{BrickWall, Quality, ResampleStream, Resampler};
+pub use resample::{BrickWall, BrickWallStream, Quality, ResampleStream, Resampler};
 pub use reverb::{Reverb, ReverbSettings};
 pub use segments::{Bridging, Segment, segments};
 pub use summit::{parabola, summit};

@@ -28,7 +28,7 @@ mod workloads;
 pub use batch::DeviceSignals;
 pub use chroma::{
     Chroma, ChromaStream, PITCH_CLASSES, chroma_in_place, chroma_on_cuda, estimate_tuning,
-    estimate_tuning_by,
+    estimate_tuning_by, estimate_tuning_of,
 };
 pub use constant_q::{
     ConstantQ, ConstantQSettings, ConstantQStream, constant_q_in_place, constant_q_on_cuda,

@@ -67,7 +67,7 @@ pub(super) struct Sound {
     formants: Vec<Vec<Formant>>,
 }
 
-fn mel_settings(rate: u32) -> FeatureSettings {
+pub(super) fn mel_settings(rate: u32) -> FeatureSettings {
     let sizes = Sizes {
         hop: voice_framing(rate).hop,
         ..Sizes::for_speech(rate)
@@ -165,64 +165,184 @@ impl Sound {
     /// The numbers of every frame; `speech` are the decisions of [`Self::speech`].
     pub(super) fn sheet(&self, columns: &[Column], speech: &[bool]) -> Result<Sheet> {
         let rate = self.audio.sample_rate;
-        let framing = voice_framing(rate);
-        let frames = self.pitch.voiced.len();
-        let wants = |column: Column| columns.contains(&column);
-        let bands = mel_settings(rate).rows();
+        let mut rows = FrameRows::new(columns, rate, self.signal.len())?;
+        if rows.wants(Column::Level) {
+            rows.levels = Levels::measure(&self.signal, voice_framing(rate))?.rms;
+        }
+        rows.add_pitch(self.pitch.clone());
+        rows.mel.clone_from(&self.mel);
+        rows.formants.clone_from(&self.formants);
+        let mut values = Vec::new();
+        rows.pass_on(speech, true, &mut values)?;
+        Ok(Sheet::new(rows.names(), values))
+    }
+}
+
+/// Rows of frames whose numbers arrive, each kind at its own pace.
+pub(super) struct FrameRows {
+    columns: Vec<Column>,
+    rate: u32,
+    bands: usize,
+    /// Frames that were passed on; what is below starts with the next one.
+    done: usize,
+    pitch: PyinTrack,
+    /// Root mean squares.
+    pub(super) levels: Vec<f32>,
+    /// `[frame, band]`.
+    pub(super) mel: Vec<f32>,
+    /// Of frames of their own, from number `formants_from` on.
+    pub(super) formants: Vec<Vec<Formant>>,
+    formants_from: usize,
+    /// None where formants are not wanted.
+    formant_times: Option<FormantTimes>,
+}
+
+impl FrameRows {
+    /// Of a signal of `samples` samples.
+    pub(super) fn new(columns: &[Column], rate: u32, samples: usize) -> Result<Self> {
+        let formants = columns.contains(&Column::Formants);
+        let times = formants.then(|| FormantTimes::new(rate, samples));
+        Ok(Self {
+            columns: columns.to_vec(),
+            rate,
+            bands: mel_settings(rate).rows(),
+            done: 0,
+            pitch: PyinTrack::default(),
+            levels: Vec::new(),
+            mel: Vec::new(),
+            formants: Vec::new(),
+            formants_from: 0,
+            formant_times: times.transpose()?,
+        })
+    }
+
+    pub(super) fn wants(&self, column: Column) -> bool {
+        self.columns.contains(&column)
+    }
+
+    /// Names of the columns.
+    pub(super) fn names(&self) -> Vec<String> {
         let mut names = vec!["seconds".to_owned()];
-        let mut name = |column: Column, more: &[String]| {
-            if wants(column) {
-                names.extend_from_slice(more);
+        for column in Column::ALL {
+            if !self.wants(column) {
+                continue;
             }
-        };
-        let owned = |names: &[&str]| {
-            names
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect::<Vec<_>>()
-        };
-        name(Column::Pitch, &owned(&["hertz", "voiced", "probability"]));
-        name(Column::Speech, &owned(&["speech"]));
-        name(Column::Level, &owned(&["level_db"]));
-        let formant_names: Vec<String> = (1..=FORMANTS).map(|n| format!("f{n}")).collect();
-        name(Column::Formants, &formant_names);
-        let mel_names: Vec<String> = (0..bands).map(|band| format!("mel{band}")).collect();
-        name(Column::Mel, &mel_names);
-        let levels = wants(Column::Level)
-            .then(|| Levels::measure(&self.signal, framing))
-            .transpose()?;
-        let formants = wants(Column::Formants).then(|| FormantFrames::of(self));
-        let mut values = Vec::with_capacity(frames * names.len());
-        for frame in 0..frames {
-            let seconds = (frame * framing.hop) as f64 / f64::from(rate);
-            values.push(seconds);
-            if wants(Column::Pitch) {
-                let voiced = self.pitch.voiced[frame];
-                let hertz = f64::from(self.pitch.frequency[frame]);
-                values.push(if voiced { hertz } else { f64::NAN });
-                values.push(f64::from(u8::from(voiced)));
-                values.push(f64::from(self.pitch.probability[frame]));
-            }
-            if wants(Column::Speech) {
-                // A hair more, for a time that rounding put before its frame.
-                let here = speech.get((seconds * 100.0 + 1e-6) as usize);
-                let speech = here.or(speech.last()).copied().unwrap_or(false);
-                values.push(f64::from(u8::from(speech)));
-            }
-            if let Some(levels) = &levels {
-                let rms = f64::from(levels.rms[frame]);
-                values.push((20.0 * rms.log10()).max(SILENCE_DB));
-            }
-            if let Some(formants) = &formants {
-                values.extend(formants.at(seconds));
-            }
-            if wants(Column::Mel) {
-                let row = self.mel.chunks_exact(bands).nth(frame);
-                let row = row.with_context(|| format!("frame {frame} has no mel bands"))?;
-                values.extend(row.iter().map(|&value| f64::from(value)));
+            match column {
+                Column::Pitch => {
+                    names.extend(["hertz", "voiced", "probability"].map(str::to_owned));
+                }
+                Column::Speech => names.push("speech".to_owned()),
+                Column::Level => names.push("level_db".to_owned()),
+                Column::Formants => names.extend((1..=FORMANTS).map(|n| format!("f{n}"))),
+                Column::Mel => names.extend((0..self.bands).map(|band| format!("mel{band}"))),
             }
         }
-        Ok(Sheet::new(names, values))
+        names
+    }
+
+    /// Adds the pitches of the next frames.
+    pub(super) fn add_pitch(&mut self, mut track: PyinTrack) {
+        self.pitch.voiced.append(&mut track.voiced);
+        self.pitch.frequency.append(&mut track.frequency);
+        self.pitch.probability.append(&mut track.probability);
+    }
+
+    /// Appends the rows of the frames of which all is known; at the end those are all.
+    pub(super) fn pass_on(
+        &mut self,
+        speech: &[bool],
+        is_end: bool,
+        values: &mut Vec<f64>,
+    ) -> Result<()> {
+        let mut known = self.pitch.voiced.len();
+        if !is_end {
+            for (column, there) in [
+                (Column::Level, self.levels.len()),
+                (Column::Mel, self.mel.len() / self.bands),
+            ] {
+                if self.wants(column) {
+                    known = known.min(there);
+                }
+            }
+        }
+        let mut passed = 0;
+        while passed < known {
+            let seconds = self.seconds(self.done + passed);
+            let arrived = self.formants_from + self.formants.len();
+            let formant = self.nearest_formants(seconds);
+            if !is_end && formant.is_some_and(|frame| frame >= arrived) {
+                break;
+            }
+            self.append(passed, speech, values)?;
+            passed += 1;
+        }
+        self.forget(passed);
+        Ok(())
+    }
+
+    /// The frame of formants nearest to a time.
+    fn nearest_formants(&self, seconds: f64) -> Option<usize> {
+        self.formant_times.as_ref()?.nearest(seconds)
+    }
+
+    fn seconds(&self, frame: usize) -> f64 {
+        (frame * voice_framing(self.rate).hop) as f64 / f64::from(self.rate)
+    }
+
+    /// Appends the row of the frame that comes `at` frames after those that were passed on.
+    fn append(&self, at: usize, speech: &[bool], values: &mut Vec<f64>) -> Result<()> {
+        let seconds = self.seconds(self.done + at);
+        let missing = || format!("frame {} is missing", self.done + at);
+        values.push(seconds);
+        if self.wants(Column::Pitch) {
+            let voiced = self.pitch.voiced[at];
+            let hertz = f64::from(self.pitch.frequency[at]);
+            values.push(if voiced { hertz } else { f64::NAN });
+            values.push(f64::from(u8::from(voiced)));
+            values.push(f64::from(self.pitch.probability[at]));
+        }
+        if self.wants(Column::Speech) {
+            // A hair more, for a time that rounding put before its frame.
+            let here = speech.get((seconds * 100.0 + 1e-6) as usize);
+            let speech = here.or(speech.last()).copied().unwrap_or(false);
+            values.push(f64::from(u8::from(speech)));
+        }
+        if self.wants(Column::Level) {
+            let rms = f64::from(*self.levels.get(at).with_context(missing)?);
+            values.push((20.0 * rms.log10()).max(SILENCE_DB));
+        }
+        if self.wants(Column::Formants) {
+            let frame = self.nearest_formants(seconds);
+            let here = frame.and_then(|frame| frame.checked_sub(self.formants_from));
+            let formants = here.and_then(|frame| self.formants.get(frame));
+            values.extend((0..FORMANTS).map(|n| {
+                let formant = formants.and_then(|formants| formants.get(n));
+                formant.map_or(f64::NAN, |formant| f64::from(formant.frequency))
+            }));
+        }
+        if self.wants(Column::Mel) {
+            let row = self.mel.chunks_exact(self.bands).nth(at);
+            let row = row.with_context(missing)?;
+            values.extend(row.iter().map(|&value| f64::from(value)));
+        }
+        Ok(())
+    }
+
+    /// Lets go of frames that were passed on.
+    fn forget(&mut self, frames: usize) {
+        self.done += frames;
+        let pitch = &mut self.pitch;
+        pitch.voiced.drain(..frames);
+        pitch.frequency.drain(..frames);
+        pitch.probability.drain(..frames);
+        self.levels.drain(..frames.min(self.levels.len()));
+        let values = (frames * self.bands).min(self.mel.len());
+        self.mel.drain(..values);
+        let next = self.nearest_formants(self.seconds(self.done));
+        let gone = next.unwrap_or(0).saturating_sub(self.formants_from);
+        let gone = gone.min(self.formants.len());
+        self.formants.drain(..gone);
+        self.formants_from += gone;
     }
 }
 
@@ -259,34 +379,29 @@ fn formants_of_all(
     }
 }
 
-/// Formants with their times.
-struct FormantFrames<'a> {
+/// When formants are.
+struct FormantTimes {
     first: f64,
     hop: f64,
-    frames: &'a [Vec<Formant>],
+    frames: usize,
 }
 
-impl<'a> FormantFrames<'a> {
-    fn of(sound: &'a Sound) -> Self {
-        let rate = f64::from(sound.audio.sample_rate);
-        let hop = FormantSettings::default().hop_seconds;
-        let frames = &sound.formants[..];
-        let span = frames.len().saturating_sub(1) as f64 * hop;
-        Self {
-            first: (sound.signal.len() as f64 / rate - span) / 2.0,
-            hop,
+impl FormantTimes {
+    fn new(rate: u32, samples: usize) -> Result<Self> {
+        let settings = FormantSettings::default();
+        let frames = FormantTracker::new(rate, settings)?.frames(samples);
+        let span = frames.saturating_sub(1) as f64 * settings.hop_seconds;
+        Ok(Self {
+            first: (samples as f64 / f64::from(rate) - span) / 2.0,
+            hop: settings.hop_seconds,
             frames,
-        }
+        })
     }
 
-    /// Of the frame nearest to a time; absent beyond the first and the last.
-    fn at(&self, seconds: f64) -> [f64; FORMANTS] {
+    /// The frame nearest to a time; none beyond the first and the last.
+    fn nearest(&self, seconds: f64) -> Option<usize> {
         let nearest = ((seconds - self.first) / self.hop).round();
-        let frame = (nearest >= 0.0).then(|| self.frames.get(nearest as usize));
-        let formants = frame.flatten().map_or(&[][..], Vec::as_slice);
-        std::array::from_fn(|n| {
-            let formant = formants.get(n);
-            formant.map_or(f64::NAN, |formant| f64::from(formant.frequency))
-        })
+        let frame = (nearest >= 0.0).then_some(nearest as usize);
+        frame.filter(|frame| *frame < self.frames)
     }
 }

@@ -12,7 +12,7 @@ use warpsmith_device::CudaDevice;
 
 use super::analysis::{Column, Sound, Wanted};
 use super::device::{GROUP_BYTES, gpu_for};
-use super::heard::in_pieces;
+use super::heard::{in_pieces, in_pieces_with_frames};
 use super::input::Input;
 use super::live::is_long;
 use super::places::Place;
@@ -96,8 +96,8 @@ impl Analyze {
             None => places
                 .par_iter()
                 .map(|place| {
-                    if self.is_heard_in_pieces(place) {
-                        let heard = in_pieces(&self.input, &place.input);
+                    if is_long(&self.input, &place.input) {
+                        let heard = self.hear_in_pieces(global, place);
                         return finish(place, heard.map(Overview::from));
                     }
                     let sound = Sound::read(&self.input, &place.input);
@@ -175,9 +175,14 @@ impl Analyze {
         }))
     }
 
-    /// Whether the numbers of a whole file are wanted, and it is long.
-    fn is_heard_in_pieces(&self, place: &Place) -> bool {
-        !self.destination.is_file() && is_long(&self.input, &place.input)
+    fn hear_in_pieces(&self, global: &Global, place: &Place) -> Result<Heard> {
+        let path = &place.input;
+        if !self.destination.is_file() {
+            return in_pieces(&self.input, path);
+        }
+        in_pieces_with_frames(&self.input, path, &self.columns, |names, fill| {
+            self.destination.write_rows(global, place, names, fill)
+        })
     }
 }
 

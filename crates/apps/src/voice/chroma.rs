@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::{
-    Chroma as Classes, PITCH_CLASSES, Preset, Sizes, SpectrumSettings, Stage, chroma_on_cuda,
-    estimate_tuning,
+    Chroma as Classes, Density, PITCH_CLASSES, Preset, Sizes, SpectrumSettings, Stage,
+    chroma_on_cuda, estimate_tuning, estimate_tuning_of,
 };
 use warpsmith_workload::WorkloadError;
 
@@ -14,6 +14,7 @@ use super::device::Task;
 use super::frame_sizes::Peer;
 use super::input::Input;
 use super::live::{Framewise, Listening};
+use super::recording::analyse;
 use super::sheet::{Destination, Sheet, by_frames};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -98,15 +99,23 @@ impl Chroma {
                 ),
             );
         }
-        let listener = |_: &Path, rate: u32| {
+        let listener = |path: &Path, rate: u32| {
             let spectrum = self.spectrum(rate);
+            let tuning = match self.tuning() {
+                Tuning::Semitones(semitones) => semitones,
+                Tuning::Auto => analyse(&self.input, path, |recording| {
+                    let tuning = estimate_tuning_of(recording, Density::Power, spectrum)?;
+                    say_tuning(global, tuning);
+                    Ok(tuning)
+                })?,
+            };
             let names = NAMES.map(str::to_owned).to_vec();
             Framewise::listener(spectrum.framing, names, |framing| {
                 let inside = SpectrumSettings {
                     framing,
                     ..spectrum
                 };
-                let mut classes = Classes::tuned(inside, rate, self.fixed_tuning())?;
+                let mut classes = Classes::tuned(inside, rate, tuning)?;
                 Ok(move |samples: &[f32]| {
                     let rows = by_frames(&classes.compute(samples)?, PITCH_CLASSES);
                     Ok(rows.into_iter().map(f64::from).collect())
@@ -119,8 +128,7 @@ impl Chroma {
             input: &self.input,
             destination: &self.destination,
             fits: self.tuning() == Tuning::Semitones(0.0),
-            // A tuning is estimated from the whole signal.
-            listener: (self.tuning() != Tuning::Auto).then_some(listener),
+            listener: Some(listener),
             rate: None,
         }
         .write_sheets(
@@ -131,10 +139,7 @@ impl Chroma {
                     Tuning::Semitones(semitones) => semitones,
                     Tuning::Auto => {
                         let tuning = estimate_tuning(signal, spectrum, rate)?;
-                        note(
-                            global,
-                            &format!("note: tuned {tuning:+.2} semitones from A4 = 440 Hz"),
-                        );
+                        say_tuning(global, tuning);
                         tuning
                     }
                 };
@@ -154,14 +159,6 @@ impl Chroma {
         )
     }
 
-    /// The tuning where it is not to be estimated.
-    fn fixed_tuning(&self) -> f64 {
-        match self.tuning() {
-            Tuning::Semitones(semitones) => semitones,
-            Tuning::Auto => 0.0,
-        }
-    }
-
     fn spectrum(&self, rate: u32) -> SpectrumSettings {
         let speech = Sizes::for_speech(rate);
         let sizes = Sizes {
@@ -174,6 +171,11 @@ impl Chroma {
         };
         Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
     }
+}
+
+fn say_tuning(global: &Global, tuning: f64) {
+    let said = format!("note: tuned {tuning:+.2} semitones from A4 = 440 Hz");
+    note(global, &said);
 }
 
 fn sheet(classes: &[f32]) -> Sheet {

@@ -91,12 +91,14 @@ impl Denoise {
 }
 
 impl ChannelChange for NoiseReduction {
-    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) -> Result<()> {
         self.process(samples, out);
+        Ok(())
     }
 
-    fn finish(self, out: &mut Vec<f32>) {
+    fn finish(self, out: &mut Vec<f32>) -> Result<()> {
         self.finish(out);
+        Ok(())
     }
 }
 
@@ -152,12 +154,14 @@ impl PitchShift {
 }
 
 impl ChannelChange for PitchShiftStream {
-    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) -> Result<()> {
         self.process(samples, out);
+        Ok(())
     }
 
-    fn finish(self, out: &mut Vec<f32>) {
+    fn finish(self, out: &mut Vec<f32>) -> Result<()> {
         self.finish(out);
+        Ok(())
     }
 }
 
@@ -192,12 +196,14 @@ impl Stretch {
 }
 
 impl ChannelChange for TimeStretchStream {
-    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) -> Result<()> {
         self.process(samples, out);
+        Ok(())
     }
 
-    fn finish(self, out: &mut Vec<f32>) {
+    fn finish(self, out: &mut Vec<f32>) -> Result<()> {
         self.finish(out);
+        Ok(())
     }
 }
 

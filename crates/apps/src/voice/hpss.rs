@@ -1,12 +1,14 @@
 //! `warpsmith voice hpss`: the harmonic or the percussive part of a recording.
 
+use std::collections::VecDeque;
+
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_descriptors::separation::{SplitSettings, split};
-use warpsmith_voice::Audio;
+use warpsmith_descriptors::separation::{Parts, SplitSettings, SplitStream};
+use warpsmith_formats::wav::SampleFormat;
 
 use super::input::Input;
-use super::sound::SoundOutput;
+use super::sound::{ByChannel, Change, ChannelChange, SoundOutput, Whole};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
@@ -77,24 +79,79 @@ impl Hpss {
             harmonic_margin,
             percussive_margin,
         };
-        self.output.each(global, &self.input, |audio| {
-            let rate = audio.sample_rate;
-            let part = |channel: &Vec<f32>| -> Result<Vec<f32>> {
-                let parts = split(channel, rate, &settings)?;
-                Ok(match self.part {
-                    Part::Harmonic => parts.harmonic,
-                    Part::Percussive => parts.percussive,
-                    Part::Rest => channel
-                        .iter()
-                        .zip(parts.harmonic.iter().zip(&parts.percussive))
-                        .map(|(whole, (harmonic, percussive))| whole - harmonic - percussive)
-                        .collect(),
+        let begin = |whole: &Whole<'_>| -> Result<Box<dyn Change>> {
+            let splits = (0..whole.channels).map(|_| {
+                Ok(SplitChannel {
+                    stream: SplitStream::new(whole.sample_rate, whole.samples, settings)?,
+                    known: Known {
+                        wanted: self.part,
+                        parts: Parts::default(),
+                        waiting: VecDeque::new(),
+                    },
                 })
-            };
-            Ok(Audio {
-                sample_rate: rate,
-                channels: audio.channels.iter().map(part).collect::<Result<_>>()?,
-            })
-        })
+            });
+            Ok(Box::new(ByChannel {
+                sample_rate: whole.sample_rate,
+                length: whole.samples,
+                channels: splits.collect::<Result<_>>()?,
+            }))
+        };
+        self.output
+            .each_in_pieces(global, &self.input, SampleFormat::Float32, &begin)
+    }
+}
+
+/// What splits one channel.
+struct SplitChannel {
+    stream: SplitStream,
+    known: Known,
+}
+
+/// What is known of the parts.
+struct Known {
+    wanted: Part,
+    parts: Parts,
+    /// Samples whose parts are not known, where the rest is wanted.
+    waiting: VecDeque<f32>,
+}
+
+impl Known {
+    fn pass_on(&mut self, out: &mut Vec<f32>) {
+        let Parts {
+            harmonic,
+            percussive,
+        } = &mut self.parts;
+        match self.wanted {
+            Part::Harmonic => out.append(harmonic),
+            Part::Percussive => out.append(percussive),
+            Part::Rest => {
+                let whole = self.waiting.drain(..harmonic.len());
+                let parts = harmonic.iter().zip(&*percussive);
+                out.extend(
+                    whole
+                        .zip(parts)
+                        .map(|(whole, (harmonic, percussive))| whole - harmonic - percussive),
+                );
+            }
+        }
+        harmonic.clear();
+        percussive.clear();
+    }
+}
+
+impl ChannelChange for SplitChannel {
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) -> Result<()> {
+        if self.known.wanted == Part::Rest {
+            self.known.waiting.extend(samples);
+        }
+        self.stream.process(samples, &mut self.known.parts)?;
+        self.known.pass_on(out);
+        Ok(())
+    }
+
+    fn finish(mut self, out: &mut Vec<f32>) -> Result<()> {
+        self.stream.finish(&mut self.known.parts)?;
+        self.known.pass_on(out);
+        Ok(())
     }
 }

@@ -3,10 +3,13 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use warpsmith_descriptors::key::{Key as Heard, KeyEstimate, KeySettings, Mode, Profile, find_key};
+use warpsmith_descriptors::key::{
+    Key as Heard, KeyEstimate, KeySettings, Mode, Profile, find_key_of,
+};
 
 use super::batch::Batch;
 use super::input::{Input, of_file};
+use super::recording::analyse;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::{print, report};
@@ -122,10 +125,10 @@ impl Key {
         let mut files = Vec::new();
         for file in &paths {
             batch.begin(&file.path);
-            let heard = self.input.signal(&file.path).and_then(|(signal, rate)| {
-                find_key(&signal, rate, &settings)
-                    .map_err(|error| of_file(&file.path, error.into()))
-            });
+            let heard = analyse(&self.input, &file.path, |recording| {
+                find_key_of(recording, &settings)
+            })
+            .map_err(|error| of_file(&file.path, error));
             batch.end(heard.map(|heard| {
                 files.push(Row::of(file.path.display().to_string(), &heard));
             }))?;

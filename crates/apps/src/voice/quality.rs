@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_descriptors::quality::quality_figures;
+use warpsmith_descriptors::quality::quality_figures_of;
 use warpsmith_voice::formants::{Formant, FormantSettings, FormantStream, FormantTracker};
 use warpsmith_voice::{PitchRange, formants_on_cuda};
 
 use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, count_samples};
+use super::recording::analyse;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -227,24 +228,17 @@ pub(crate) struct QualityOf {
 
 impl QualityOf {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            self.sheet(&signal, rate)
-        })
-    }
-
-    fn sheet(&self, signal: &[f32], rate: u32) -> Result<Sheet> {
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
         };
-        let figures = quality_figures(signal, rate, range)?;
-        Ok(Sheet::new(
-            figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            figures
-                .iter()
-                .map(|(_, value)| value.unwrap_or(f64::NAN))
-                .collect(),
-        ))
+        self.destination.each(global, &self.input, |path| {
+            let figures = analyse(&self.input, path, |recording| {
+                quality_figures_of(recording, range)
+            })?;
+            let names = figures.iter().map(|(name, _)| (*name).to_owned());
+            let values = figures.iter().map(|(_, value)| value.unwrap_or(f64::NAN));
+            Ok(Sheet::new(names.collect(), values.collect()))
+        })
     }
 }

@@ -1,12 +1,18 @@
 //! `warpsmith voice tempo|beats|tempogram`: how fast a piece is and where its beats are.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
 use warpsmith_descriptors::rhythm::{
-    Over, RhythmSettings, Tempogram as Lags, envelope, find_beats, lag_bpm,
+    Over, RhythmSettings, Tempogram as Lags, TempogramStream, envelope, find_beats_of, lag_bpm,
 };
+use warpsmith_voice::OnsetStream;
 
+use super::feature::loudest;
 use super::input::Input;
+use super::live::Listener;
+use super::recording::analyse;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -71,8 +77,10 @@ impl Tempo {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let settings = settings(&self.sizes, &self.likely);
         self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let beats = find_beats(&signal, rate, &settings, None)?;
+            let (beats, rate) = analyse(&self.input, path, |recording| {
+                let beats = find_beats_of(recording, &settings, None)?;
+                Ok((beats, recording.sample_rate()))
+            })?;
             let line = beats.line_bpm(rate, settings.hop);
             Ok(Sheet::new(
                 ["bpm", "beat_bpm", "beats"].map(str::to_owned).to_vec(),
@@ -116,8 +124,10 @@ impl Beats {
             ..settings(&self.sizes, &self.likely)
         };
         self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let beats = find_beats(&signal, rate, &settings, self.bpm)?;
+            let (beats, rate) = analyse(&self.input, path, |recording| {
+                let beats = find_beats_of(recording, &settings, self.bpm)?;
+                Ok((beats, recording.sample_rate()))
+            })?;
             let seconds = |frame: &usize| (frame * settings.hop) as f64 / f64::from(rate);
             Ok(Sheet::new(
                 vec!["seconds".to_owned()],
@@ -154,18 +164,71 @@ impl Tempogram {
             hop: self.sizes.hop,
             ..RhythmSettings::default()
         };
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let strength = envelope(&signal, rate, &settings, Over::Mean)?;
-            let values = Lags::new(usize::from(self.lags))?.compute(&strength)?;
-            let name = |lag: u16| match lag {
+        let lags = usize::from(self.lags);
+        let names = |rate: u32| -> Vec<String> {
+            let name = |lag: usize| match lag {
                 0 => "inf".to_owned(),
-                lag => format!("{:.3}", lag_bpm(usize::from(lag), rate, settings.hop)),
+                lag => format!("{:.3}", lag_bpm(lag, rate, settings.hop)),
             };
-            Ok(Sheet::new(
-                (0..self.lags).map(name).collect(),
-                values.into_iter().map(f64::from).collect(),
-            ))
-        })
+            (0..lags).map(name).collect()
+        };
+        let listener = |path: &Path, rate: u32| -> Result<Box<dyn Listener>> {
+            let (transform, hop) = (settings.transform, settings.hop);
+            let first = OnsetStream::first_look(rate, transform, hop)?;
+            let largest = loudest(&self.input, path, rate, first)?;
+            Ok(Box::new(LiveTempogram {
+                onsets: OnsetStream::second_look(rate, transform, hop, largest)?,
+                strength: Vec::new(),
+                tempogram: TempogramStream::new(lags)?,
+                names: names(rate),
+            }))
+        };
+        self.destination
+            .each_or_in_pieces(global, &self.input, Some(&listener), |path| {
+                let (signal, rate) = self.input.signal(path)?;
+                let strength = envelope(&signal, rate, &settings, Over::Mean)?;
+                let values = Lags::new(lags)?.compute(&strength)?;
+                Ok(Sheet::new(
+                    names(rate),
+                    values.into_iter().map(f64::from).collect(),
+                ))
+            })
+    }
+}
+
+/// A long file, frame by frame.
+struct LiveTempogram {
+    onsets: OnsetStream,
+    strength: Vec<f32>,
+    tempogram: TempogramStream,
+    names: Vec<String>,
+}
+
+impl Listener for LiveTempogram {
+    fn columns(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.onsets.process(piece, &mut self.strength)?;
+        self.tempogram.process(&self.strength, |row| {
+            rows.extend(row.iter().copied().map(f64::from));
+        });
+        self.strength.clear();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            onsets,
+            mut strength,
+            mut tempogram,
+            ..
+        } = *self;
+        let mut take = |row: &[f32]| rows.extend(row.iter().copied().map(f64::from));
+        onsets.finish(&mut strength)?;
+        tempogram.process(&strength, &mut take);
+        tempogram.finish(take);
+        Ok(())
     }
 }

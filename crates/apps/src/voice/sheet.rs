@@ -9,6 +9,7 @@ use warpsmith_formats::table::{Column, TableForm, TableWriter};
 use warpsmith_formats::{OutputFile, is_stdout};
 
 use super::batch::Batch;
+use super::heard::Rows;
 use super::input::{Input, of_file};
 use super::live::{Listening, is_long, listen_to_file, sheet_of_file};
 use super::places::{Place, left_to_do, places};
@@ -264,6 +265,26 @@ impl Destination {
             Format::Json => Encoding::Json,
             Format::Human => self.encoding,
         }
+    }
+
+    /// Writes the rows of one of the inputs, where they go, as `fill` puts them.
+    pub(super) fn write_rows(
+        &self,
+        global: &Global,
+        place: &Place,
+        names: &[String],
+        fill: &mut dyn FnMut(Rows<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let form = self
+            .encoding(global)
+            .form()
+            .context("segments have no frames")?;
+        put(place, |out| {
+            let mut table = TableWriter::begin(form, columns(names), out)?;
+            fill(&mut |rows| Ok(table.rows(rows)?))?;
+            table.finish()?;
+            Ok(())
+        })
     }
 
     /// Writes the sheet of one of the inputs, where that goes.

@@ -33,20 +33,6 @@ pub(super) struct SoundOutput {
 }
 
 impl SoundOutput {
-    /// Changes each input as a whole and writes what became of it.
-    pub(super) fn each(
-        &self,
-        global: &Global,
-        input: &Input,
-        mut change: impl FnMut(Audio) -> Result<Audio>,
-    ) -> Result<Outcome> {
-        self.write(global, input, |place| {
-            let audio = input.read(&place.input)?;
-            let changed = change(audio).map_err(|error| of_file(&place.input, error))?;
-            write(place, &changed)
-        })
-    }
-
     /// Changes each input, long files piece by piece.
     pub(super) fn each_in_pieces(
         &self,
@@ -122,14 +108,6 @@ impl SoundOutput {
         }
         Ok(places)
     }
-}
-
-fn write(place: &Place, audio: &Audio) -> Result<()> {
-    let (mut file, output) = create(place)?;
-    audio
-        .write_wav(&mut file)
-        .with_context(|| format!("cannot write `{}`", output.display()))?;
-    Ok(file.finish()?)
 }
 
 fn create(place: &Place) -> Result<(OutputFile, &Path)> {
@@ -241,9 +219,9 @@ pub(super) struct ByChannel<C> {
 /// What changes one channel.
 pub(super) trait ChannelChange {
     /// Takes the next samples; appends what becomes of them.
-    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>);
+    fn process(&mut self, samples: &[f32], out: &mut Vec<f32>) -> Result<()>;
     /// Appends what is left when all is heard.
-    fn finish(self, out: &mut Vec<f32>);
+    fn finish(self, out: &mut Vec<f32>) -> Result<()>;
 }
 
 impl<C: ChannelChange> Change for ByChannel<C> {
@@ -255,24 +233,24 @@ impl<C: ChannelChange> Change for ByChannel<C> {
         let both = self.channels.iter_mut().zip(&piece.channels);
         let channels = both.map(|(change, samples)| {
             let mut out = Vec::new();
-            change.process(samples, &mut out);
-            out
+            change.process(samples, &mut out)?;
+            Ok(out)
         });
         Ok(Audio {
             sample_rate: self.sample_rate,
-            channels: channels.collect(),
+            channels: channels.collect::<Result<_>>()?,
         })
     }
 
     fn finish(self: Box<Self>) -> Result<Audio> {
         let channels = self.channels.into_iter().map(|change| {
             let mut out = Vec::new();
-            change.finish(&mut out);
-            out
+            change.finish(&mut out)?;
+            Ok(out)
         });
         Ok(Audio {
             sample_rate: self.sample_rate,
-            channels: channels.collect(),
+            channels: channels.collect::<Result<_>>()?,
         })
     }
 }

@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_descriptors::turns::{TurnSettings, find_turns};
-use warpsmith_voice::{StatisticalSettings, StatisticalVad, segments};
+use warpsmith_descriptors::turns::{TurnSettings, find_turns_of};
+use warpsmith_voice::signal::count_samples;
+use warpsmith_voice::{StatisticalSettings, StatisticalStream, segments};
 
 use super::activity::HOP_SECONDS;
 use super::input::Input;
+use super::recording::analyse;
 use super::segment_text::SegmentDestination;
 use super::sheet::Sheet;
 use warpsmith_console::exit::Outcome;
@@ -54,11 +56,14 @@ impl Turns {
         );
         let destination = self.destination.destination("turn", true);
         destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let decisions =
-                StatisticalVad::new(rate, StatisticalSettings::default())?.decide(&signal)?;
-            let speech = segments(&decisions, HOP_SECONDS);
-            let turns = find_turns(&signal, rate, &speech, &settings)?;
+            let turns = analyse(&self.input, path, |recording| {
+                let (rate, samples) = (recording.sample_rate(), count_samples(recording)?);
+                let mut detector =
+                    StatisticalStream::new(rate, StatisticalSettings::default(), samples)?;
+                recording.hear(&mut |piece| detector.process(piece))?;
+                let speech = segments(&detector.finish()?, HOP_SECONDS);
+                find_turns_of(recording, &speech, &settings)
+            })?;
             Ok(Sheet::new(
                 ["start", "end", "bic_gain"].map(str::to_owned).to_vec(),
                 turns

@@ -8,8 +8,10 @@
 mod profiles;
 
 use serde::Serialize;
+use warpsmith_signal::{InMemory, Recording, each_frames};
 use warpsmith_voice::{
-    Chroma, PITCH_CLASSES, Preset, Result, SignalError, Sizes, Stage, estimate_tuning,
+    Chroma, Density, PITCH_CLASSES, Preset, Result, SignalError, Sizes, SpectrumSettings, Stage,
+    estimate_tuning_of,
 };
 
 pub use profiles::Profile;
@@ -85,6 +87,15 @@ pub struct KeyEstimate {
 
 /// The key of a signal.
 pub fn find_key(signal: &[f32], sample_rate: u32, settings: &KeySettings) -> Result<KeyEstimate> {
+    let recording = InMemory {
+        signal,
+        sample_rate,
+    };
+    find_key_of(&recording, settings)
+}
+
+/// The key of a recording; where the tuning is to be estimated, it is heard three times.
+pub fn find_key_of(recording: &dyn Recording, settings: &KeySettings) -> Result<KeyEstimate> {
     if let Some(tuning) = settings.tuning
         && !(-12.0..=12.0).contains(&tuning)
     {
@@ -94,6 +105,7 @@ pub fn find_key(signal: &[f32], sample_rate: u32, settings: &KeySettings) -> Res
             "-12 to 12 semitones are possible",
         ));
     }
+    let sample_rate = recording.sample_rate();
     let window = (WINDOW_SECONDS * f64::from(sample_rate)) as usize;
     let transform = window.next_power_of_two().max(64);
     let sizes = Sizes {
@@ -106,14 +118,24 @@ pub fn find_key(signal: &[f32], sample_rate: u32, settings: &KeySettings) -> Res
         .spectrum;
     let tuning = match settings.tuning {
         Some(tuning) => tuning,
-        None => estimate_tuning(signal, spectrum, sample_rate)?,
+        None => estimate_tuning_of(recording, Density::Power, spectrum)?,
     };
-    let chroma = Chroma::tuned(spectrum, sample_rate, tuning)?.compute(signal)?;
-    let frames = chroma.len() / PITCH_CLASSES;
+    let framing = spectrum.framing;
+    let inside = SpectrumSettings {
+        framing: framing.inside(),
+        ..spectrum
+    };
+    let mut chroma = Chroma::tuned(inside, sample_rate, tuning)?;
     let mut classes = [0.0f64; PITCH_CLASSES];
-    for (class, row) in classes.iter_mut().zip(chroma.chunks_exact(frames.max(1))) {
-        *class = row.iter().map(|share| f64::from(*share)).sum();
-    }
+    each_frames(recording, framing, &mut |samples, frames| {
+        let shares = chroma.compute(samples)?;
+        for (class, row) in classes.iter_mut().zip(shares.chunks_exact(frames)) {
+            *class = row
+                .iter()
+                .fold(*class, |sum, share| sum + f64::from(*share));
+        }
+        Ok(())
+    })?;
     let sum: f64 = classes.iter().sum();
     if sum > 0.0 {
         classes.iter_mut().for_each(|class| *class /= sum);

@@ -5,7 +5,8 @@
 //! not blur what changes; in double precision, because a ratio of 60 dB is a part in a million.
 
 use serde::Serialize;
-use warpsmith_signal::{Result, SignalError, first_centre, parabola, sample_before, summit};
+use warpsmith_signal::{Kept, Result, SignalError, first_centre, parabola, sample_before, summit};
+use warpsmith_voice::PraatLook;
 
 /// What is looked at; the default is Praat's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +48,44 @@ impl Harmonicity {
         sample_rate: u32,
         settings: HarmonicitySettings,
     ) -> Result<Self> {
+        let look = PraatLook::of(signal);
+        let mut stream = HarmonicityStream::new(look, sample_rate, settings)?;
+        let mut found = Self::default();
+        stream.process(signal, |seconds, decibels| {
+            found.seconds.push(seconds);
+            found.decibels.push(decibels);
+        });
+        Ok(found)
+    }
+
+    /// The mean over the frames that have a ratio, dB.
+    pub fn mean_db(&self) -> Option<f64> {
+        let known = self.decibels.iter().flatten();
+        let count = known.clone().count();
+        (count > 0).then(|| known.sum::<f64>() / count as f64)
+    }
+}
+
+/// The ratios of a signal that is heard for the second time, piece by piece.
+pub struct HarmonicityStream {
+    rate: f64,
+    settings: HarmonicitySettings,
+    /// Half of what is compared, samples.
+    half: usize,
+    /// The longest period, samples.
+    period: usize,
+    loudest: f64,
+    samples: usize,
+    kept: Kept<f32>,
+    /// Seconds of the first frame's centre, frames, and those that are measured.
+    first: f64,
+    frames: usize,
+    measured: usize,
+}
+
+impl HarmonicityStream {
+    /// For a signal of which a first look said this.
+    pub fn new(look: PraatLook, sample_rate: u32, settings: HarmonicitySettings) -> Result<Self> {
         let rate = f64::from(sample_rate);
         let period = 1.0 / settings.low_hz;
         let samples = (period * rate).floor();
@@ -58,61 +97,65 @@ impl Harmonicity {
             ));
         }
         let half = samples as usize / 2 - 1;
-        let mean = signal.iter().map(|x| f64::from(*x)).sum::<f64>() / signal.len().max(1) as f64;
-        let loudest = signal
-            .iter()
-            .fold(0.0f64, |peak, x| peak.max((f64::from(*x) - mean).abs()));
-        let repetition = Repetition {
-            signal,
+        let room = look.samples() as f64 / rate - 2.0 * period;
+        let frames = if room < 0.0 || look.samples() < 4 * half + 8 {
+            0
+        } else {
+            (room / settings.step).floor() as usize + 1
+        };
+        Ok(Self {
             rate,
+            settings,
             half,
             period: samples as usize,
-            loudest,
-            settings,
-        };
-        let seconds = signal.len() as f64 / rate;
-        let room = seconds - 2.0 * period;
-        if room < 0.0 || signal.len() < 4 * half + 8 {
-            return Ok(Self::default());
-        }
-        let frames = (room / settings.step).floor() as usize + 1;
-        let first = first_centre(signal.len(), rate, frames, settings.step);
-        let seconds: Vec<f64> = (0..frames)
-            .map(|frame| first + frame as f64 * settings.step)
-            .collect();
-        Ok(Self {
-            decibels: seconds.iter().map(|at| repetition.at(*at)).collect(),
-            seconds,
+            loudest: look.loudest(),
+            samples: look.samples(),
+            kept: Kept::default(),
+            first: first_centre(look.samples(), rate, frames, settings.step),
+            frames,
+            measured: 0,
         })
     }
 
-    /// The mean over the frames that have a ratio, dB.
-    pub fn mean_db(&self) -> Option<f64> {
-        let known = self.decibels.iter().flatten();
-        let count = known.clone().count();
-        (count > 0).then(|| known.sum::<f64>() / count as f64)
+    /// Takes the next samples; shows the time of each frame that they complete, and its ratio.
+    pub fn process(&mut self, piece: &[f32], mut see: impl FnMut(f64, Option<f64>)) {
+        self.kept.push(piece);
+        while self.measured < self.frames {
+            let seconds = self.first + self.measured as f64 * self.settings.step;
+            let (begin, end) = self.looks_at(seconds);
+            if end > self.kept.end() {
+                self.kept.forget(begin);
+                return;
+            }
+            see(seconds, self.at(seconds));
+            self.measured += 1;
+        }
+        self.kept.forget(self.samples);
     }
-}
 
-struct Repetition<'a> {
-    signal: &'a [f32],
-    rate: f64,
-    /// Half of what is compared, samples.
-    half: usize,
-    /// The longest period, samples.
-    period: usize,
-    loudest: f64,
-    settings: HarmonicitySettings,
-}
+    /// The first sample after the centre of a frame.
+    fn right(&self, seconds: f64) -> usize {
+        (sample_before(seconds, self.rate) + 1).max(0) as usize
+    }
 
-impl Repetition<'_> {
+    /// The first sample of what is compared: half of the longest period and half of that before the centre.
+    fn start(&self, seconds: f64) -> usize {
+        sample_before(seconds - 1.0 / self.settings.low_hz, self.rate).max(0) as usize
+    }
+
+    /// The samples that a frame looks at.
+    fn looks_at(&self, seconds: f64) -> (usize, usize) {
+        let (right, start) = (self.right(seconds), self.start(seconds));
+        let begin = start.min(right.saturating_sub(self.period));
+        let end = (right + self.period).max(start + 4 * self.half + 2);
+        (begin, end.min(self.samples))
+    }
+
     fn at(&self, seconds: f64) -> Option<f64> {
-        let right = (sample_before(seconds, self.rate) + 1).max(0) as usize;
+        let right = self.right(seconds);
         let near = |reach: usize| {
-            let end = (right + reach).min(self.signal.len());
-            self.signal[right.saturating_sub(reach)..end]
-                .iter()
-                .map(|x| f64::from(*x))
+            let part = self.kept.slice(right.saturating_sub(reach)..right + reach);
+            part.iter().map(|x| f64::from(*x))
         };
         let mean = near(self.period).sum::<f64>() / near(self.period).len() as f64;
         let peak = near(self.half).fold(0.0f64, |peak, x| peak.max((x - mean).abs()));
@@ -120,15 +163,9 @@ impl Repetition<'_> {
             return None;
         }
         let silent = (2.0 - (peak / self.loudest).min(1.0) / self.settings.silence).max(0.0);
-        // Half of the longest period and half of what is compared before the centre.
-        let start = sample_before(seconds - 1.0 / self.settings.low_hz, self.rate);
-        let start = start.max(0) as usize;
-        let length = 2 * self.half;
-        let end = (start + 2 * length + 2).min(self.signal.len());
-        let samples: Vec<f64> = self.signal[start..end]
-            .iter()
-            .map(|x| f64::from(*x) - mean)
-            .collect();
+        let (start, length) = (self.start(seconds), 2 * self.half);
+        let part = self.kept.slice(start..start + 2 * length + 2);
+        let samples: Vec<f64> = part.iter().map(|x| f64::from(*x) - mean).collect();
         let correlation = cross_correlation(&samples, length);
         let mut tops: Vec<(f64, usize)> = (2..correlation.len().saturating_sub(1).min(length))
             .filter(|&lag| {
@@ -250,6 +287,29 @@ mod tests {
         paused.extend([0.0; 8000]);
         paused.extend(voice(0.0, 8000));
         assert!(mean_db(&paused).unwrap() > 40.0);
+    }
+
+    #[test]
+    fn pieces_have_the_bits_of_the_whole() {
+        let mut signal = voice(0.05, 20_011);
+        signal[8000..12_000].fill(0.0);
+        let settings = HarmonicitySettings::default();
+        for length in [0, 500, 20_011] {
+            let signal = &signal[..length];
+            let whole = Harmonicity::measure(signal, 16_000, settings).unwrap();
+            for piece in [100, 7000] {
+                let look = PraatLook::of(signal);
+                let mut stream = HarmonicityStream::new(look, 16_000, settings).unwrap();
+                let mut found = Harmonicity::default();
+                for piece in signal.chunks(piece) {
+                    stream.process(piece, |seconds, decibels| {
+                        found.seconds.push(seconds);
+                        found.decibels.push(decibels);
+                    });
+                }
+                assert_eq!(found, whole, "{length} {piece}");
+            }
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ mod perturbation;
 mod pulses;
 mod vibrato;
 
-pub use cepstral_prominence::{ProminenceSettings, Trend, cepstral_prominence};
-pub use figures::{Figure, PITCH_STEP, quality_figures};
-pub use harmonicity::{Harmonicity, HarmonicitySettings};
+pub use cepstral_prominence::{ProminenceSettings, ProminenceStream, Trend, cepstral_prominence};
+pub use figures::{Figure, PITCH_STEP, quality_figures, quality_figures_of};
+pub use harmonicity::{Harmonicity, HarmonicitySettings, HarmonicityStream};
 pub use perturbation::Perturbation;
-pub use pulses::find_pulses;
+pub use pulses::{find_pulses, find_pulses_of};
 pub use vibrato::{Vibrato, find_vibrato};

@@ -4,6 +4,7 @@
 use std::f64::consts::PI;
 
 use serde::Serialize;
+use warpsmith_signal::{Kept, Recording, Result};
 
 /// Neighbouring periods whose lengths differ by more than this factor are not neighbours.
 const LARGEST_FACTOR: f64 = 1.3;
@@ -44,6 +45,38 @@ pub struct Perturbation {
 impl Perturbation {
     /// Measures the periods between `pulses`, seconds; `None` where no two neighbours can be compared.
     pub fn measure(signal: &[f32], sample_rate: u32, pulses: &[f64]) -> Option<Self> {
+        let mut amplitudes = Amplitudes::default();
+        let mut kept = Kept::default();
+        kept.push(signal);
+        for place in Place::of_all(pulses) {
+            amplitudes.add(&kept, f64::from(sample_rate), &place);
+        }
+        Self::of(pulses, &amplitudes)
+    }
+
+    /// The same of a recording whose pulses are known, in their order.
+    pub fn measure_of(recording: &dyn Recording, pulses: &[f64]) -> Result<Option<Self>> {
+        let rate = f64::from(recording.sample_rate());
+        let mut places = Place::of_all(pulses).peekable();
+        let (mut amplitudes, mut kept) = (Amplitudes::default(), Kept::default());
+        let mut add_to = |end: f64, kept: &Kept<f32>| {
+            while let Some(place) = places.next_if(|place| place.samples(rate).1 <= end) {
+                amplitudes.add(kept, rate, &place);
+            }
+            places.peek().map(|place| place.samples(rate).0)
+        };
+        recording.hear(&mut |piece| {
+            kept.push(piece);
+            let needed = add_to(kept.end() as f64, &kept);
+            kept.forget(needed.unwrap_or(f64::INFINITY).max(0.0) as usize);
+            Ok(())
+        })?;
+        // The last may reach beyond the end.
+        add_to(f64::INFINITY, &kept);
+        Ok(Self::of(pulses, &amplitudes))
+    }
+
+    fn of(pulses: &[f64], amplitudes: &Amplitudes) -> Option<Self> {
         let periods: Vec<f64> = pulses.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let local = mean(pairs(&periods).map(|pair| (pair[1] - pair[0]).abs()))?;
         let period = mean(
@@ -56,7 +89,6 @@ impl Perturbation {
             let runs = runs.filter(|run| run.windows(2).all(are_neighbours));
             mean(runs.map(from_mean)).unwrap_or(f64::NAN) / period
         };
-        let amplitudes = Amplitudes::measure(signal, f64::from(sample_rate), pulses);
         Some(Self {
             jitter_local: local / period,
             jitter_absolute: local,
@@ -113,28 +145,45 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
+/// A pulse between two periods that follow each other, and how far its amplitude looks to either side, seconds.
+struct Place {
+    seconds: f64,
+    left: f64,
+    right: f64,
+}
+
+impl Place {
+    fn of_all(pulses: &[f64]) -> impl Iterator<Item = Self> {
+        pulses.windows(3).filter_map(|three| {
+            let around = [three[1] - three[0], three[2] - three[1]];
+            are_neighbours(&around).then(|| Self {
+                seconds: three[1],
+                left: REACH * around[0],
+                right: REACH * around[1],
+            })
+        })
+    }
+
+    /// The first sample that counts, and one past the last, which may lie beyond the ends.
+    fn samples(&self, rate: f64) -> (f64, f64) {
+        let low = ((self.seconds - self.left) * rate - 0.5).ceil();
+        let high = ((self.seconds + self.right) * rate - 0.5).floor() + 1.0;
+        (low, high)
+    }
+}
+
 /// The strength of the pulses between two periods that follow each other.
+#[derive(Default)]
 struct Amplitudes {
     seconds: Vec<f64>,
     values: Vec<f64>,
 }
 
 impl Amplitudes {
-    fn measure(signal: &[f32], rate: f64, pulses: &[f64]) -> Self {
-        let (mut seconds, mut values) = (Vec::new(), Vec::new());
-        for three in pulses.windows(3) {
-            let around = [three[1] - three[0], three[2] - three[1]];
-            if are_neighbours(&around) {
-                seconds.push(three[1]);
-                values.push(root_mean_square(
-                    signal,
-                    rate,
-                    three[1],
-                    around.map(|t| REACH * t),
-                ));
-            }
-        }
-        Self { seconds, values }
+    /// Adds the strength of the next pulse.
+    fn add(&mut self, signal: &Kept<f32>, rate: f64, place: &Place) {
+        self.seconds.push(place.seconds);
+        self.values.push(root_mean_square(signal, rate, place));
     }
 
     /// Whether amplitude `n` and the next one can be compared.
@@ -164,14 +213,18 @@ impl Amplitudes {
 }
 
 /// Root of the mean square around a pulse, under a raised cosine that reaches so far to either side.
-fn root_mean_square(signal: &[f32], rate: f64, pulse: f64, [left, right]: [f64; 2]) -> f64 {
-    let low = ((pulse - left) * rate - 0.5).ceil().max(0.0) as usize;
-    let high = ((pulse + right) * rate - 0.5).floor().max(-1.0) + 1.0;
-    let high = (high as usize).min(signal.len());
+fn root_mean_square(signal: &Kept<f32>, rate: f64, place: &Place) -> f64 {
+    let (low, high) = place.samples(rate);
+    let low = low.max(0.0) as usize;
+    let samples = signal.slice(low..high.max(0.0) as usize);
     let (mut squares, mut weights) = (0.0, 0.0);
-    for (n, sample) in signal.iter().enumerate().take(high).skip(low) {
-        let distance = (n as f64 + 0.5) / rate - pulse;
-        let reach = if distance < 0.0 { left } else { right };
+    for (n, sample) in (low..).zip(samples) {
+        let distance = (n as f64 + 0.5) / rate - place.seconds;
+        let reach = if distance < 0.0 {
+            place.left
+        } else {
+            place.right
+        };
         let weight = 0.5 + 0.5 * (PI * distance / reach).cos();
         squares += (weight * f64::from(*sample)).powi(2);
         weights += weight * weight;

@@ -4,10 +4,13 @@
 //! The steps are those that Praat's manual gives for *Sound & Pitch: To PointProcess (cc)*. What the manual
 //! leaves open (ends of a search, faint periods) follows from what Praat answers.
 
-use warpsmith_voice::PraatTrack;
+use warpsmith_signal::{InMemory, Kept, Recording, Result};
+use warpsmith_voice::{PraatLook, PraatTrack};
 
 /// Shortest and longest step, over the period of the track.
 const STEPS: (f64, f64) = (0.8, 1.25);
+/// Periods around a stretch that its search may look at.
+const AROUND: f64 = 4.0;
 /// Neighbouring periods that are less alike have no pulse.
 const LEAST_LIKENESS: f64 = 0.3;
 /// The same for one pulse beyond either end of a voiced stretch.
@@ -18,50 +21,65 @@ const FAINTEST: f64 = 0.01;
 const FAINTEST_BEYOND: f64 = 0.023_333;
 
 /// Times of the pulses in the voiced stretches of `track`, seconds.
-pub fn find_pulses(signal: &[f32], sample_rate: u32, track: &PraatTrack) -> Vec<f64> {
-    let voice = Voice {
+pub fn find_pulses(signal: &[f32], sample_rate: u32, track: &PraatTrack) -> Result<Vec<f64>> {
+    let recording = InMemory {
         signal,
-        rate: f64::from(sample_rate),
-        loudest: signal
-            .iter()
-            .fold(0.0f32, |peak, x| peak.max(x.abs()))
-            .into(),
+        sample_rate,
+    };
+    find_pulses_of(&recording, PraatLook::of(signal), track)
+}
+
+/// Times of the pulses of a recording of which a first look said this. A voiced stretch is searched from its middle:
+/// the longest one is kept as a whole.
+pub fn find_pulses_of(
+    recording: &dyn Recording,
+    look: PraatLook,
+    track: &PraatTrack,
+) -> Result<Vec<f64>> {
+    let mut voice = Voice {
+        kept: Kept::default(),
+        samples: look.samples(),
+        rate: f64::from(recording.sample_rate()),
+        loudest: look.peak().into(),
         track,
     };
+    let lowest = track.frequency.iter().filter(|hz| **hz > 0.0);
+    let lowest = lowest.copied().fold(f32::INFINITY, f32::min);
+    // A step looks less than three periods away, and the last one leaves the stretch.
+    let reach = AROUND / f64::from(lowest);
+    let mut stretches = voice.stretches().into_iter().peekable();
     let mut pulses = Vec::new();
     // The last pulse that was found going to the right: what goes left from the next stretch ends there.
     let mut last = f64::NEG_INFINITY;
-    for (from, to) in voice.stretches() {
-        let middle = f64::midpoint(from, to);
-        let Some(period) = voice.period(middle) else {
-            continue;
+    recording.hear(&mut |piece| {
+        voice.kept.push(piece);
+        let end = voice.kept.end();
+        let complete = |(_, to): &(f64, f64)| {
+            end >= voice.samples || end as f64 > voice.place(to + reach) + 2.0
         };
-        let first = voice.strongest(middle - period / 2.0, middle + period / 2.0);
-        let mut stretch = vec![first];
-        voice.walk(first, -1.0, |step| {
-            let beyond = step.place < from;
-            if step.counts(beyond, &voice) && step.place - last > STEPS.0 * step.period {
-                stretch.push(step.place);
-            }
-            beyond
-        });
-        voice.walk(first, 1.0, |step| {
-            let beyond = step.place >= to;
-            if step.counts(beyond, &voice) {
-                stretch.push(step.place);
-                last = step.place;
-            }
-            beyond
-        });
-        pulses.append(&mut stretch);
-    }
+        let mut ready = Vec::new();
+        while let Some(stretch) = stretches.next_if(complete) {
+            ready.push(stretch);
+        }
+        for (from, to) in ready {
+            voice.search(from, to, &mut last, &mut pulses);
+        }
+        let needed = stretches
+            .peek()
+            .map_or(f64::INFINITY, |(from, _)| voice.place(from - reach) - 2.0);
+        voice.kept.forget(needed.max(0.0) as usize);
+        Ok(())
+    })?;
     pulses.sort_unstable_by(f64::total_cmp);
-    pulses
+    Ok(pulses)
 }
 
 /// A signal and its pitch.
 struct Voice<'a> {
-    signal: &'a [f32],
+    /// What is there of the signal.
+    kept: Kept<f32>,
+    /// Samples of the whole.
+    samples: usize,
     rate: f64,
     /// The largest magnitude.
     loudest: f64,
@@ -93,9 +111,34 @@ impl Step {
 }
 
 impl Voice<'_> {
+    /// Finds the pulses of a voiced stretch.
+    fn search(&self, from: f64, to: f64, last: &mut f64, pulses: &mut Vec<f64>) {
+        let middle = f64::midpoint(from, to);
+        let Some(period) = self.period(middle) else {
+            return;
+        };
+        let first = self.strongest(middle - period / 2.0, middle + period / 2.0);
+        pulses.push(first);
+        self.walk(first, -1.0, |step| {
+            let beyond = step.place < from;
+            if step.counts(beyond, self) && step.place - *last > STEPS.0 * step.period {
+                pulses.push(step.place);
+            }
+            beyond
+        });
+        self.walk(first, 1.0, |step| {
+            let beyond = step.place >= to;
+            if step.counts(beyond, self) {
+                pulses.push(step.place);
+                *last = step.place;
+            }
+            beyond
+        });
+    }
+
     /// Start and end of each voiced stretch, seconds: half a step around its frames.
     fn stretches(&self) -> Vec<(f64, f64)> {
-        let (track, seconds) = (self.track, self.signal.len() as f64 / self.rate);
+        let (track, seconds) = (self.track, self.samples as f64 / self.rate);
         let mut stretches = Vec::new();
         let mut start = None;
         for (frame, hz) in track.frequency.iter().chain(&[0.0]).enumerate() {
@@ -143,19 +186,20 @@ impl Voice<'_> {
 
     /// Where between two times the magnitude is largest, between samples unless at an end.
     fn strongest(&self, from: f64, to: f64) -> f64 {
-        let last = self.signal.len() - 1;
+        let last = self.samples.saturating_sub(1);
+        let signal = |n: usize| self.kept.get(n).unwrap_or(0.0);
         let low = (self.place(from).floor().max(0.0) as usize).min(last);
         let high = (self.place(to).ceil().max(0.0) as usize).min(last);
         let (mut top, mut bottom) = (low, low);
         for n in low..=high {
-            if self.signal[n] > self.signal[top] {
+            if signal(n) > signal(top) {
                 top = n;
             }
-            if self.signal[n] < self.signal[bottom] {
+            if signal(n) < signal(bottom) {
                 bottom = n;
             }
         }
-        let (best, sign) = if -self.signal[bottom] > self.signal[top] {
+        let (best, sign) = if -signal(bottom) > signal(top) {
             (bottom, -1.0)
         } else {
             (top, 1.0)
@@ -163,7 +207,7 @@ impl Voice<'_> {
         let mut place = best as f64;
         if low < best && best < high {
             let [before, here, after] =
-                [best - 1, best, best + 1].map(|n| sign * f64::from(self.signal[n]));
+                [best - 1, best, best + 1].map(|n| sign * f64::from(signal(n)));
             if here >= before && here >= after {
                 place += vertex(before, here, after).0;
             }
@@ -236,8 +280,8 @@ impl Voice<'_> {
     }
 
     fn sample(&self, n: i64) -> f64 {
-        let known = usize::try_from(n).ok().and_then(|n| self.signal.get(n));
-        f64::from(known.copied().unwrap_or(0.0))
+        let known = usize::try_from(n).ok().and_then(|n| self.kept.get(n));
+        f64::from(known.unwrap_or(0.0))
     }
 }
 
@@ -260,7 +304,7 @@ mod tests {
         let track = PrecisePraat::new(rate, 0.01, PitchRange::VOICE, PraatSettings::default())
             .unwrap()
             .track(signal);
-        find_pulses(signal, rate, &track)
+        find_pulses(signal, rate, &track).unwrap()
     }
 
     #[test]

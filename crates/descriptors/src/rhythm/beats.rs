@@ -3,9 +3,10 @@
 
 use std::ops::RangeInclusive;
 
+use warpsmith_signal::{InMemory, Recording};
 use warpsmith_voice::{Result, SignalError};
 
-use super::envelope::{Over, envelope};
+use super::envelope::{Over, envelope_of};
 use super::settings::RhythmSettings;
 use super::tempo::tempo_of;
 
@@ -44,8 +45,22 @@ pub fn find_beats(
     settings: &RhythmSettings,
     bpm: Option<f64>,
 ) -> Result<Beats> {
+    let recording = InMemory {
+        signal,
+        sample_rate,
+    };
+    find_beats_of(&recording, settings, bpm)
+}
+
+/// The beats of a recording, which is heard twice; of every frame the rise is kept.
+pub fn find_beats_of(
+    recording: &dyn Recording,
+    settings: &RhythmSettings,
+    bpm: Option<f64>,
+) -> Result<Beats> {
+    let sample_rate = recording.sample_rate();
     settings.window_frames(sample_rate)?;
-    let strength = envelope(signal, sample_rate, settings, Over::Median)?;
+    let strength = envelope_of(recording, settings, Over::Median)?;
     let bpm = match bpm {
         Some(bpm) => Some(bpm),
         None => tempo_of(&strength, sample_rate, settings)?,

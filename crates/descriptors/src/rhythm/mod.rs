@@ -11,8 +11,8 @@ mod settings;
 mod tempo;
 mod tempogram;
 
-pub use beats::{Beats, beats_at, find_beats};
-pub use envelope::{Over, envelope};
+pub use beats::{Beats, beats_at, find_beats, find_beats_of};
+pub use envelope::{Over, each_rise, envelope, envelope_of};
 pub use settings::RhythmSettings;
 pub use tempo::{find_tempo, tempo_of};
-pub use tempogram::{Tempogram, lag_bpm};
+pub use tempogram::{Tempogram, TempogramStream, lag_bpm};

@@ -6,12 +6,14 @@
 //! larger, that part of the spectrum belongs to it.
 
 mod median;
+mod stream;
 
 use warpsmith_voice::{
     Istft, Preset, Result, SignalError, Sizes, SpectrumSettings, Stage, Stft, check_room,
 };
 
 use median::{median_along_frames, median_along_rows};
+pub use stream::SplitStream;
 
 /// Longest kernel of a median.
 const LONGEST_KERNEL: usize = 1001;
@@ -93,7 +95,7 @@ impl SplitSettings {
 }
 
 /// The parts of a signal, each as long as it. What margins leave to neither is the rest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parts {
     /// Tones.
     pub harmonic: Vec<f32>,

@@ -5,9 +5,12 @@
 
 mod gaussian;
 
+use std::ops::Range;
+
 use serde::Serialize;
+use warpsmith_signal::{InMemory, Recording};
 use warpsmith_voice::{
-    FeatureSettings, Layout, MelFeature, Preset, Result, Segment, SignalError, Sizes, Stage,
+    FeatureSettings, Layout, MelStream, Preset, Result, Segment, SignalError, Sizes, Stage,
 };
 
 use gaussian::Sums;
@@ -72,15 +75,28 @@ pub struct Turn {
     pub gain: Option<f64>,
 }
 
-/// The turns in the segments of speech of a signal. Pauses inside a turn belong to it.
+/// The turns in the segments of speech of a signal, which follow each other. Pauses inside a turn belong to it.
 pub fn find_turns(
     signal: &[f32],
     sample_rate: u32,
     speech: &[Segment],
     settings: &TurnSettings,
 ) -> Result<Vec<Turn>> {
+    let recording = InMemory {
+        signal,
+        sample_rate,
+    };
+    find_turns_of(&recording, speech, settings)
+}
+
+/// The turns of a recording, which is heard twice.
+pub fn find_turns_of(
+    recording: &dyn Recording,
+    speech: &[Segment],
+    settings: &TurnSettings,
+) -> Result<Vec<Turn>> {
     settings.checked()?;
-    let blocks = Blocks::of(signal, sample_rate, speech)?;
+    let blocks = Blocks::of(recording, speech)?;
     let changes = refine(&blocks, candidates(&blocks, settings), settings);
     Ok(blocks.turns(&changes))
 }
@@ -94,7 +110,8 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(signal: &[f32], sample_rate: u32, speech: &[Segment]) -> Result<Self> {
+    fn of(recording: &dyn Recording, speech: &[Segment]) -> Result<Self> {
+        let sample_rate = recording.sample_rate();
         let hop = (sample_rate as usize / 100).max(1);
         let sizes = Sizes {
             hop,
@@ -104,40 +121,38 @@ impl Blocks {
         let stage = Stage::Cepstrum {
             coefficients: COEFFICIENTS + 1,
         };
-        let mut mfcc = MelFeature::new(FeatureSettings {
+        let mfcc = FeatureSettings {
             layout: Layout::FramesFirst,
             ..Preset::Librosa.feature(sample_rate, sizes, stage)
-        })?;
-        let cepstra = mfcc.compute(signal)?;
-        let rows: Vec<&[f32]> = cepstra.chunks_exact(COEFFICIENTS + 1).collect();
-        let frame =
-            |seconds: f64| ((seconds * f64::from(sample_rate)) as usize / hop).min(rows.len());
-        let mut blocks = Self {
-            places: Vec::new(),
-            totals: vec![Sums::default()],
         };
-        for segment in speech {
-            let (first, last) = (frame(segment.start), frame(segment.end));
-            let count = last.saturating_sub(first) / BLOCK;
-            for n in 0..count {
-                let from = first + n * BLOCK;
-                // The last block of a segment has its rest.
-                let to = if n + 1 == count { last } else { from + BLOCK };
-                let mut sums = blocks.totals[blocks.places.len()].clone();
-                rows[from..to].iter().for_each(|row| sums.add(&row[1..]));
-                blocks.totals.push(sums);
-                let start = segment.start + n as f64 * BLOCK_SECONDS;
-                blocks.places.push(Segment {
-                    start,
-                    end: if n + 1 == count {
-                        segment.end
-                    } else {
-                        start + BLOCK_SECONDS
-                    },
-                });
+        let (mut frames, mut largest) = (0, f32::NEG_INFINITY);
+        let look = MelStream::first_look(mfcc)?;
+        each_row(recording, look, sizes.filters, &mut |levels| {
+            largest = levels.iter().copied().fold(largest, f32::max);
+            frames += 1;
+        })?;
+        let planned = planned(speech, |seconds| {
+            ((seconds * f64::from(sample_rate)) as usize / hop).min(frames)
+        })?;
+        let (mut frame, mut sums) = (0, Sums::default());
+        let mut totals = Vec::with_capacity(planned.len() + 1);
+        totals.push(Sums::default());
+        let look = MelStream::second_look(mfcc, largest)?;
+        each_row(recording, look, COEFFICIENTS + 1, &mut |row| {
+            if let Some((block, _)) = planned.get(totals.len() - 1)
+                && frame >= block.start
+            {
+                sums.add(&row[1..]);
+                if frame + 1 == block.end {
+                    totals.push(sums.clone());
+                }
             }
-        }
-        Ok(blocks)
+            frame += 1;
+        })?;
+        Ok(Self {
+            places: planned.into_iter().map(|(_, place)| place).collect(),
+            totals,
+        })
     }
 
     fn len(&self) -> usize {
@@ -171,6 +186,56 @@ impl Blocks {
             })
             .collect()
     }
+}
+
+/// The frames of each block, and where it lies; `frame` is the number of the frame at a time.
+fn planned(
+    speech: &[Segment],
+    frame: impl Fn(f64) -> usize,
+) -> Result<Vec<(Range<usize>, Segment)>> {
+    let mut blocks: Vec<(Range<usize>, Segment)> = Vec::new();
+    for segment in speech {
+        let (first, last) = (frame(segment.start), frame(segment.end));
+        if blocks.last().is_some_and(|(before, _)| first < before.end) {
+            return Err(SignalError::parameter(
+                "speech",
+                format!("a segment from {} s on", segment.start),
+                "segments follow each other and do not overlap",
+            ));
+        }
+        let count = last.saturating_sub(first) / BLOCK;
+        for n in 0..count {
+            let from = first + n * BLOCK;
+            let start = segment.start + n as f64 * BLOCK_SECONDS;
+            // The last block of a segment has its rest.
+            let (to, end) = if n + 1 == count {
+                (last, segment.end)
+            } else {
+                (from + BLOCK, start + BLOCK_SECONDS)
+            };
+            blocks.push((from..to, Segment { start, end }));
+        }
+    }
+    Ok(blocks)
+}
+
+/// Shows the rows that a stream makes of a recording, so many values to a row.
+fn each_row(
+    recording: &dyn Recording,
+    mut stream: MelStream,
+    columns: usize,
+    see: &mut dyn FnMut(&[f32]),
+) -> Result<()> {
+    let mut values = Vec::new();
+    recording.hear(&mut |piece| {
+        stream.process(piece, &mut values)?;
+        values.chunks_exact(columns).for_each(&mut *see);
+        values.clear();
+        Ok(())
+    })?;
+    stream.finish(&mut values)?;
+    values.chunks_exact(columns).for_each(see);
+    Ok(())
 }
 
 /// Blocks at which two windows of equal length fit two voices better than one, each the best of its
@@ -287,6 +352,9 @@ mod tests {
         }];
         let turns = find_turns(&[0.0; 160_000], 16_000, &long, &settings).unwrap();
         assert_eq!(turns.len(), 1);
+        let again = [long[0], short[0]];
+        let refused = find_turns(&[0.0; 160_000], 16_000, &again, &settings).unwrap_err();
+        assert!(refused.to_string().contains("do not overlap"), "{refused}");
         for penalty in [0.0, f64::NAN, 1e6] {
             let settings = TurnSettings {
                 penalty,

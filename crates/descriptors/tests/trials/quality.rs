@@ -53,7 +53,7 @@ fn measures(signal: &[f32], rate: u32) -> Result<[f64; 11], Failed> {
         high_hz: 600.0,
     };
     let track = PrecisePraat::new(rate, 0.01, range, PraatSettings::default())?.track(signal);
-    let pulses = find_pulses(signal, rate, &track);
+    let pulses = find_pulses(signal, rate, &track)?;
     let found = Perturbation::measure(signal, rate, &pulses).ok_or("no periods")?;
     let crossed = Harmonicity::measure(signal, rate, HarmonicitySettings::default())?;
     let whole = PitchRange {

@@ -77,7 +77,7 @@ pub(crate) fn pulses(
     let found = work(py, || {
         let praat = PrecisePraat::new(rate, step, range, PraatSettings::default())?;
         let track = praat.track(signal);
-        Ok((find_pulses(signal, rate, &track), track.frequency))
+        Ok((find_pulses(signal, rate, &track)?, track.frequency))
     });
     let (pulses, frequency) = found?;
     Ok((Array::line(pulses), step, Array::line(frequency)))

@@ -10,6 +10,6 @@ mod resampler;
 mod stream;
 mod windowed_sinc;
 
-pub use brick_wall::BrickWall;
+pub use brick_wall::{BrickWall, BrickWallStream};
 pub use resampler::{Quality, Resampler};
 pub use stream::ResampleStream;

@@ -8,5 +8,5 @@ mod workload;
 
 pub use cpu::{Chroma, ChromaStream, PITCH_CLASSES};
 pub use cuda::{chroma_in_place, chroma_on_cuda};
-pub use tuning::{estimate_tuning, estimate_tuning_by};
+pub use tuning::{estimate_tuning, estimate_tuning_by, estimate_tuning_of};
 pub(crate) use workload::CHROMA;

@@ -1,7 +1,7 @@
 //! How far a recording is from A4 = 440 Hz, as librosa estimates it: the tops of spectra between bins, and
 //! where between two semitones most of the stronger half of them lie.
 
-use warpsmith_signal::{Result, SpectrumSettings};
+use warpsmith_signal::{InMemory, Recording, Result, SpectrumSettings, each_frames};
 
 use crate::spectrum::{Density, Stft};
 
@@ -13,6 +13,8 @@ const THRESHOLD: f32 = 0.1;
 const PARTS: usize = 100;
 /// Semitones in an octave.
 const SEMITONES: f64 = 12.0;
+/// Powers of two, and eighths of them, that powers are counted by.
+const LEVELS: usize = 1 << 11;
 
 /// The tuning of `signal` in semitones from A4 = 440 Hz, −0.5 to below 0.5, in hundredths; 0 where nothing has
 /// a pitch. By powers, as chroma are.
@@ -31,18 +33,89 @@ pub fn estimate_tuning_by(
     settings: SpectrumSettings,
     sample_rate: u32,
 ) -> Result<f64> {
-    let mut stft = Stft::new(settings)?;
-    let (bins, frames) = stft.shape(signal.len());
-    stft.check_room(signal.len(), size_of::<f32>())?;
-    let mut power = vec![0.0f32; bins * frames];
-    stft.density(signal, density, &mut power)?;
-    let hertz = f64::from(sample_rate) / settings.transform as f64;
-    let mut tops = Vec::new();
-    for frame in 0..frames {
-        let column: Vec<f32> = (0..bins).map(|bin| power[bin * frames + frame]).collect();
-        find_tops(&column, hertz, &mut tops);
+    let recording = InMemory {
+        signal,
+        sample_rate,
+    };
+    estimate_tuning_of(&recording, density, settings)
+}
+
+/// The same of a recording, which is heard twice: tops are many, and the median of their powers is known only when
+/// all of them have been counted.
+pub fn estimate_tuning_of(
+    recording: &dyn Recording,
+    density: Density,
+    settings: SpectrumSettings,
+) -> Result<f64> {
+    let mut counts = vec![0u64; LEVELS];
+    each_top(recording, density, settings, &mut |top| {
+        counts[top.level()] += 1;
+    })?;
+    let count: u64 = counts.iter().sum();
+    if count == 0 {
+        return Ok(0.0);
     }
-    Ok(most_common(tops))
+    let level_of = |rank: u64| {
+        let mut below = 0;
+        let level = counts.iter().position(|here| {
+            below += here;
+            below > rank
+        });
+        level.unwrap_or(LEVELS - 1)
+    };
+    // Between the two middle ranks there is no other top.
+    let (low, high) = (level_of((count - 1) / 2), level_of(count / 2));
+    let below: u64 = counts[..low].iter().sum();
+    let (mut middle, mut stronger) = (Vec::new(), [0u64; PARTS]);
+    each_top(recording, density, settings, &mut |top| {
+        let level = top.level();
+        if level > high {
+            stronger[top.part()] += 1;
+        } else if level >= low {
+            middle.push(top);
+        }
+    })?;
+    middle.sort_by(|a, b| a.power.total_cmp(&b.power));
+    let ranked = |rank: u64| middle[(rank - below) as usize].power;
+    let median = f32::midpoint(ranked((count - 1) / 2), ranked(count / 2));
+    for top in middle.iter().filter(|top| top.power >= median) {
+        stronger[top.part()] += 1;
+    }
+    let mut best = 0;
+    for part in 1..PARTS {
+        if stronger[part] > stronger[best] {
+            best = part;
+        }
+    }
+    Ok(edge(best))
+}
+
+/// Shows the tops of all frames.
+fn each_top(
+    recording: &dyn Recording,
+    density: Density,
+    settings: SpectrumSettings,
+    see: &mut dyn FnMut(Top),
+) -> Result<()> {
+    let framing = settings.framing;
+    let mut stft = Stft::new(SpectrumSettings {
+        framing: framing.inside(),
+        ..settings
+    })?;
+    let bins = settings.bins();
+    let hertz = f64::from(recording.sample_rate()) / settings.transform as f64;
+    let (mut power, mut column) = (Vec::new(), vec![0.0f32; bins]);
+    each_frames(recording, framing, &mut |samples, frames| {
+        power.resize(bins * frames, 0.0);
+        stft.density(samples, density, &mut power)?;
+        for frame in 0..frames {
+            for (slot, row) in column.iter_mut().zip(power.chunks_exact(frames)) {
+                *slot = row[frame];
+            }
+            find_tops(&column, hertz, see);
+        }
+        Ok(())
+    })
 }
 
 /// A top of a spectrum.
@@ -51,7 +124,35 @@ struct Top {
     power: f32,
 }
 
-fn find_tops(power: &[f32], hertz_per_bin: f64, tops: &mut Vec<Top>) {
+impl Top {
+    /// The first bits of its power, which is not negative: by these it is counted.
+    fn level(&self) -> usize {
+        ((self.power.to_bits() >> 20) as usize).min(LEVELS - 1)
+    }
+
+    /// Where it lies between two semitones.
+    fn part(&self) -> usize {
+        let semitones = SEMITONES * (self.hertz / 27.5).log2();
+        let mut residual = semitones.rem_euclid(1.0);
+        if residual >= 0.5 {
+            residual -= 1.0;
+        }
+        let part = ((residual + 0.5) * PARTS as f64) as usize;
+        // What rounding puts on the wrong side of an edge.
+        match part.min(PARTS - 1) {
+            part if residual < edge(part) => part - 1,
+            part if part + 1 < PARTS && residual >= edge(part + 1) => part + 1,
+            part => part,
+        }
+    }
+}
+
+/// Where a part begins, semitones.
+fn edge(part: usize) -> f64 {
+    part as f64 / PARTS as f64 - 0.5
+}
+
+fn find_tops(power: &[f32], hertz_per_bin: f64, see: &mut dyn FnMut(Top)) {
     let largest = power.iter().copied().fold(0.0f32, f32::max);
     let audible = |bin: usize| {
         if power[bin] > THRESHOLD * largest {
@@ -73,46 +174,12 @@ fn find_tops(power: &[f32], hertz_per_bin: f64, tops: &mut Vec<Top>) {
             } else {
                 0.0
             };
-            tops.push(Top {
+            see(Top {
                 hertz: hertz_per_bin * (bin as f64 + f64::from(shift)),
                 power: power[bin] + 0.5 * slope * shift,
             });
         }
     }
-}
-
-/// Where between semitones most of the stronger half lie.
-fn most_common(mut tops: Vec<Top>) -> f64 {
-    if tops.is_empty() {
-        return 0.0;
-    }
-    tops.sort_by(|a, b| a.power.total_cmp(&b.power));
-    let count = tops.len();
-    let median = f32::midpoint(tops[(count - 1) / 2].power, tops[count / 2].power);
-    let edge = |part: usize| part as f64 / PARTS as f64 - 0.5;
-    let mut counts = [0usize; PARTS];
-    for top in tops.iter().filter(|top| top.power >= median) {
-        let semitones = SEMITONES * (top.hertz / 27.5).log2();
-        let mut residual = semitones.rem_euclid(1.0);
-        if residual >= 0.5 {
-            residual -= 1.0;
-        }
-        let part = ((residual + 0.5) * PARTS as f64) as usize;
-        // What rounding puts on the wrong side of an edge.
-        let part = match part.min(PARTS - 1) {
-            part if residual < edge(part) => part - 1,
-            part if part + 1 < PARTS && residual >= edge(part + 1) => part + 1,
-            part => part,
-        };
-        counts[part] += 1;
-    }
-    let mut best = 0;
-    for part in 1..PARTS {
-        if counts[part] > counts[best] {
-            best = part;
-        }
-    }
-    edge(best)
 }
 
 #[cfg(test)]

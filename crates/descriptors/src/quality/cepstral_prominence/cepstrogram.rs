@@ -1,19 +1,29 @@
 //! The power cepstrum of frames of a signal at twice the highest frequency, pre-emphasised and under a
 //! Gaussian window.
 
-use warpsmith_signal::{BrickWall, PreciseTransform, Result, SignalError, first_centre};
-use warpsmith_voice::check_room;
+use warpsmith_signal::{
+    BrickWallStream, Kept, PreciseTransform, Result, SignalError, first_centre,
+};
 
 use super::ProminenceSettings;
 
 /// Power that a silent frequency has in a logarithm.
 const FLOOR: f64 = 1e-300;
 
+/// Cepstra of a signal of known length that is heard piece by piece.
 pub(super) struct Cepstrogram {
-    samples: Vec<f64>,
+    narrow: BrickWallStream,
+    narrowed: Vec<f64>,
+    /// The pre-emphasised signal, and the last sample before pre-emphasis.
+    samples: Kept<f64>,
+    last: f64,
+    emphasis: f64,
     rate: f64,
-    /// First sample of each frame; the first may lie before the signal.
-    starts: Vec<i64>,
+    /// Seconds to the centre of the first frame, between frames, and of a window.
+    first: f64,
+    step: f64,
+    window_seconds: f64,
+    frames: usize,
     window: Vec<f64>,
     transform: PreciseTransform,
     scratch: Vec<f64>,
@@ -22,7 +32,7 @@ pub(super) struct Cepstrogram {
 impl Cepstrogram {
     /// `None` for a signal that is shorter than a window.
     pub(super) fn new(
-        signal: &[f32],
+        samples: usize,
         sample_rate: u32,
         settings: ProminenceSettings,
     ) -> Result<Option<Self>> {
@@ -44,32 +54,26 @@ impl Cepstrogram {
                 "a spectrum to 500 … 200000 Hz, windows of 64 to 1000000 samples, and a step above 0",
             ));
         }
-        let seconds = signal.len() as f64 / f64::from(sample_rate.max(1));
+        let seconds = samples as f64 / f64::from(sample_rate.max(1));
         let room = seconds - window_seconds;
         if room < 0.0 {
             return Ok(None);
         }
-        let scratch = BrickWall::scratch(signal.len());
-        check_room("the transform of the signal", scratch, size_of::<f64>())?;
-        let BrickWall { mut samples, start } =
-            BrickWall::resample(signal, sample_rate, rate as u32)?;
-        let emphasis = (-std::f64::consts::TAU * emphasis_hz / rate).exp();
-        for n in (1..samples.len()).rev() {
-            samples[n] -= emphasis * samples[n - 1];
-        }
+        let narrow = BrickWallStream::new(samples, sample_rate, rate as u32)?;
         let frames = (room / step).floor() as usize + 1;
-        check_room("the frames", frames, size_of::<i64>())?;
-        let first = first_centre(signal.len(), f64::from(sample_rate), frames, step);
-        let starts = (0..frames).map(|frame| {
-            let from = first + frame as f64 * step - 0.5 * window_seconds;
-            ((from - start) * rate).round() as i64
-        });
         let length = length as usize;
         let transform = PreciseTransform::new(length.next_power_of_two());
         Ok(Some(Self {
-            samples,
+            narrow,
+            narrowed: Vec::new(),
+            samples: Kept::default(),
+            last: 0.0,
+            emphasis: (-std::f64::consts::TAU * emphasis_hz / rate).exp(),
             rate,
-            starts: starts.collect(),
+            first: first_centre(samples, f64::from(sample_rate), frames, step),
+            step,
+            window_seconds,
+            frames,
             window: gaussian(length),
             scratch: vec![0.0; transform.length()],
             transform,
@@ -77,7 +81,7 @@ impl Cepstrogram {
     }
 
     pub(super) fn frames(&self) -> usize {
-        self.starts.len()
+        self.frames
     }
 
     /// Quefrencies of a frame.
@@ -90,17 +94,36 @@ impl Cepstrogram {
         1.0 / self.rate
     }
 
-    /// The power cepstrum of a frame.
+    /// Takes the next samples.
+    pub(super) fn push(&mut self, piece: &[f32]) {
+        self.narrow.process(piece, &mut self.narrowed);
+        for x in self.narrowed.drain(..) {
+            self.samples.push_one(x - self.emphasis * self.last);
+            self.last = x;
+        }
+    }
+
+    /// The first sample of a frame; that of the first may lie before the signal.
+    fn start(&self, frame: usize) -> i64 {
+        let from = self.first + frame as f64 * self.step - 0.5 * self.window_seconds;
+        ((from - self.narrow.start()) * self.rate).round() as i64
+    }
+
+    /// Whether all samples of a frame are there.
+    pub(super) fn has(&self, frame: usize) -> bool {
+        let end = self.start(frame) + self.window.len() as i64;
+        frame < self.frames && end.min(self.narrow.length() as i64) <= self.samples.end() as i64
+    }
+
+    /// The power cepstrum of a frame that is there; those before it are not asked for again.
     pub(super) fn frame(&mut self, frame: usize) -> Vec<f64> {
-        let start = self.starts[frame];
+        let start = self.start(frame);
+        self.samples.forget(start.max(0) as usize);
         self.scratch.fill(0.0);
         let windowed = &mut self.scratch[..self.window.len()];
         for (n, slot) in windowed.iter_mut().enumerate() {
             let known = usize::try_from(start + n as i64).ok();
-            *slot = known
-                .and_then(|n| self.samples.get(n))
-                .copied()
-                .unwrap_or(0.0);
+            *slot = known.and_then(|n| self.samples.get(n)).unwrap_or(0.0);
         }
         let mean = windowed.iter().sum::<f64>() / windowed.len() as f64;
         for (slot, weight) in windowed.iter_mut().zip(&self.window) {

@@ -10,6 +10,8 @@ mod average;
 mod cepstrogram;
 mod trend;
 
+use std::collections::VecDeque;
+
 use warpsmith_signal::Result;
 
 use average::Average;
@@ -68,43 +70,96 @@ pub fn cepstral_prominence(
     sample_rate: u32,
     settings: ProminenceSettings,
 ) -> Result<Option<f64>> {
-    let Some(mut cepstrogram) = Cepstrogram::new(signal, sample_rate, settings)? else {
-        return Ok(None);
-    };
-    let plan = Plan::new(&cepstrogram, settings);
-    let frames = cepstrogram.frames();
-    let over_time = |frame: usize| {
+    let mut stream = ProminenceStream::new(signal.len(), sample_rate, settings)?;
+    stream.process(signal);
+    Ok(stream.finish())
+}
+
+/// The prominence of a signal of known length that is heard piece by piece.
+pub struct ProminenceStream {
+    /// None of a signal that is too short.
+    measure: Option<Measure>,
+}
+
+impl ProminenceStream {
+    /// A stream of `samples` samples, none of which was heard.
+    pub fn new(samples: usize, sample_rate: u32, settings: ProminenceSettings) -> Result<Self> {
+        let cepstrogram = Cepstrogram::new(samples, sample_rate, settings)?;
+        Ok(Self {
+            measure: cepstrogram.map(|cepstrogram| Measure {
+                plan: Plan::new(&cepstrogram, settings),
+                mean: vec![0.0; cepstrogram.quefrencies()],
+                cepstrogram,
+                kept: VecDeque::new(),
+                kept_from: 0,
+                frame: 0,
+                sum: 0.0,
+            }),
+        })
+    }
+
+    /// Takes the next samples.
+    pub fn process(&mut self, piece: &[f32]) {
+        if let Some(measure) = &mut self.measure {
+            measure.cepstrogram.push(piece);
+            measure.go_on();
+        }
+    }
+
+    /// What [`cepstral_prominence`] says of the whole.
+    pub fn finish(self) -> Option<f64> {
+        let measure = self.measure?;
+        Some(measure.sum / measure.cepstrogram.frames() as f64)
+    }
+}
+
+struct Measure {
+    cepstrogram: Cepstrogram,
+    plan: Plan,
+    /// The frames that averages still need, the first of them frame `kept_from`.
+    kept: VecDeque<Vec<f64>>,
+    kept_from: usize,
+    /// The next frame to measure, and what those before it add up to.
+    frame: usize,
+    sum: f64,
+    mean: Vec<f64>,
+}
+
+impl Measure {
+    /// Measures the frames whose neighbours are there.
+    fn go_on(&mut self) {
+        let frames = self.cepstrogram.frames();
+        let settings = self.plan.settings;
         let reach = 0.5 * settings.average_seconds / settings.step;
         // Half a step before the first frame and after the last one belong to them.
         let room = (-0.5, frames as f64 - 0.5);
-        Average::over(frame as f64, reach, room, frames)
-    };
-    // The frames that averages still need, the first of them frame `kept_from`.
-    let mut kept = std::collections::VecDeque::new();
-    let mut kept_from = 0;
-    let (mut sum, mut mean) = (0.0, vec![0.0; cepstrogram.quefrencies()]);
-    for frame in 0..frames {
-        let average = over_time(frame);
-        while kept_from + kept.len() < average.end() {
-            let mut powers = cepstrogram.frame(kept_from + kept.len());
-            if settings.subtract_trend {
-                plan.subtract_trend(&mut powers);
+        while self.frame < frames {
+            let average = Average::over(self.frame as f64, reach, room, frames);
+            while self.kept_from + self.kept.len() < average.end() {
+                let next = self.kept_from + self.kept.len();
+                if !self.cepstrogram.has(next) {
+                    return;
+                }
+                let mut powers = self.cepstrogram.frame(next);
+                if settings.subtract_trend {
+                    self.plan.subtract_trend(&mut powers);
+                }
+                self.kept.push_back(powers);
             }
-            kept.push_back(powers);
-        }
-        while kept_from < average.first {
-            kept.pop_front();
-            kept_from += 1;
-        }
-        mean.fill(0.0);
-        for (weight, powers) in average.weights.iter().zip(&kept) {
-            for (slot, power) in mean.iter_mut().zip(powers) {
-                *slot += weight * power;
+            while self.kept_from < average.first {
+                self.kept.pop_front();
+                self.kept_from += 1;
             }
+            self.mean.fill(0.0);
+            for (weight, powers) in average.weights.iter().zip(&self.kept) {
+                for (slot, power) in self.mean.iter_mut().zip(powers) {
+                    *slot += weight * power;
+                }
+            }
+            self.sum += self.plan.prominence(&self.mean);
+            self.frame += 1;
         }
-        sum += plan.prominence(&mean);
     }
-    Ok(Some(sum / frames as f64))
 }
 
 /// What every frame is measured with.
@@ -252,6 +307,21 @@ mod tests {
                 (found - praat).abs() < 0.02,
                 "{noise}, {trend:?}: {found}, Praat {praat}"
             );
+        }
+    }
+
+    #[test]
+    fn pieces_have_the_bits_of_the_whole() {
+        for rate in [8000, 10_000, 16_000] {
+            let settings = ProminenceSettings::default();
+            let whole = cepstral_prominence(&voice(0.5), rate, settings).unwrap();
+            for piece in [99, 3000] {
+                let mut stream = ProminenceStream::new(8000, rate, settings).unwrap();
+                for piece in voice(0.5).chunks(piece) {
+                    stream.process(piece);
+                }
+                assert_eq!(stream.finish(), whole, "{rate} {piece}");
+            }
         }
     }
 

@@ -34,15 +34,31 @@ impl PraatLook {
         self.high = piece.iter().copied().fold(self.high, f32::max);
     }
 
-    pub(super) fn of(signal: &[f32]) -> Self {
+    /// What is found in a signal.
+    pub fn of(signal: &[f32]) -> Self {
         let mut look = Self::default();
         look.hear(signal);
         look
     }
 
+    /// Samples.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// Their mean.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.samples.max(1) as f64
+    }
+
+    /// The largest magnitude.
+    pub fn peak(&self) -> f32 {
+        self.low.abs().max(self.high.abs())
+    }
+
     /// The largest distance of a sample from the mean.
-    pub(super) fn loudest(&self) -> f64 {
-        let mean = self.sum / self.samples.max(1) as f64;
+    pub fn loudest(&self) -> f64 {
+        let mean = self.mean();
         let distance = |x: f32| (f64::from(x) - mean).abs();
         distance(self.low).max(distance(self.high))
     }

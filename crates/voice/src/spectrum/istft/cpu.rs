@@ -32,10 +32,48 @@ impl Istft {
         self.engine.reconstruct(spectrum, frames, out);
         Ok(())
     }
+
+    /// As [`Istft::reconstruct`] for spectra that arrive: `spectrum` is that of the frames from `first` on of a signal
+    /// of `samples` samples, and the samples that it completes are appended. All but the last time it has a multiple
+    /// of [`Istft::TOGETHER`] frames.
+    pub fn reconstruct_next(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        first: usize,
+        samples: usize,
+        out: &mut Vec<f32>,
+    ) -> Result<()> {
+        let bins = self.settings.bins();
+        let (here, frames) = (spectrum.len() / bins, self.settings.framing.count(samples));
+        SignalError::expect_size("the spectrum", spectrum.len(), bins * here)?;
+        let is_last = first + here == frames;
+        let whole = if is_last {
+            here
+        } else {
+            here / Self::TOGETHER * Self::TOGETHER
+        };
+        SignalError::expect_size("the spectrum", here, whole)?;
+        if here > 0 {
+            self.engine
+                .next(spectrum, here, (first, frames, samples), out);
+        }
+        Ok(())
+    }
+
+    /// Frames of which spectra that arrive have a multiple.
+    pub const TOGETHER: usize = GATHERED;
 }
 
 trait IstftEngine: Send {
     fn reconstruct(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]);
+    /// Of `here` frames; `place` is the first of them, all frames and all samples.
+    fn next(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        here: usize,
+        place: (usize, usize, usize),
+        out: &mut Vec<f32>,
+    );
 }
 
 /// Frames whose bins are gathered at a time: a row of the spectrum lies pages from the next, and to
@@ -100,6 +138,29 @@ impl<V: Lanes> IstftEngine for Engine<V> {
                 prefetch_rows(spectrum, frames, next.clone(), (number, shares));
                 let bins = &self.bins[number * self.count..][..self.count];
                 self.overlap.add(bins, (first, frames), out);
+            }
+        }
+    }
+
+    fn next(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        here: usize,
+        (place, all, samples): (usize, usize, usize),
+        out: &mut Vec<f32>,
+    ) {
+        for start in (0..here).step_by(GATHERED) {
+            let frames = here;
+            vectorize_method!(V: self => Engine::gather(
+                spectrum: &'a [[f32; 2]],
+                frames: usize,
+                start: usize,
+            ));
+            let blocks = (start..here.min(start + GATHERED)).step_by(V::WIDTH);
+            for (number, first) in blocks.enumerate() {
+                let bins = &self.bins[number * self.count..][..self.count];
+                self.overlap
+                    .add_next(bins, (place + first, all), samples, out);
             }
         }
     }
