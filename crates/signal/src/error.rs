@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use warpsmith_core::{ArgumentError, Bytes};
 
+/// How the reason begins why a file that is not damaged audio cannot be decoded.
+pub(crate) const NOT_KNOWN: &str = "not a known audio file";
+
 /// Why an analysis could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum SignalError {
@@ -72,7 +75,7 @@ impl SignalError {
     pub fn is_of_damage(&self) -> bool {
         match self {
             Self::CutShort { .. } => true,
-            Self::Decode { reason, .. } => !reason.starts_with("not a known audio file"),
+            Self::Decode { reason, .. } => !reason.starts_with(NOT_KNOWN),
             _ => false,
         }
     }

@@ -194,9 +194,9 @@ impl Input {
         if !self.salvage {
             let read = Audio::each_piece_of(path, see);
             return match read {
-                Err(error) if error.is_of_damage() => {
-                    Err(anyhow!(error).context("`--salvage` takes what is there of such a file"))
-                }
+                Err(error) if error.is_of_damage() => Err(anyhow!(
+                    "{error}; `--salvage` takes what is there of such a file"
+                )),
                 other => Ok(other?),
             };
         }

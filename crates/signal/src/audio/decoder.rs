@@ -20,7 +20,7 @@ use super::link::Link;
 use super::ogg::ends_early;
 use super::plain::decode_plain;
 use super::source::{Counted, Source};
-use crate::error::{Result, SignalError};
+use crate::error::{NOT_KNOWN, Result, SignalError};
 
 /// Whether a signal may end before its header says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,18 @@ pub(crate) enum Ending {
 
 /// Why an Ogg file without its last page is not decoded.
 const ENDS_EARLY: &str = "the file ends before the last page of its stream";
+
+/// Why no reader takes a file of a length.
+fn unknown(length: Option<u64>, error: &Error) -> String {
+    match error {
+        _ if length == Some(0) => format!("{NOT_KNOWN}: it is empty"),
+        Error::Unsupported(_) => format!("{NOT_KNOWN}: no format that is read here begins like it"),
+        Error::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            format!("{NOT_KNOWN}: it ends inside its header")
+        }
+        other => format!("{NOT_KNOWN} ({other})"),
+    }
+}
 
 /// Samples per second of the fastest recordings (radio, ultrasound); headers that say more are damaged.
 pub(super) const HIGHEST_RATE: u32 = 100_000_000;
@@ -110,7 +122,7 @@ fn decode_all(
             FormatOptions::default(),
             MetadataOptions::default(),
         )
-        .map_err(|error| fail(format!("not a known audio file ({error})")))?;
+        .map_err(|error| fail(unknown(length, &error)))?;
     let open = |format: &dyn FormatReader| {
         let track = format
             .default_track(TrackType::Audio)

@@ -48,6 +48,30 @@ fn what_encoders_put_around_a_recording_is_left_out() {
 }
 
 #[test]
+fn a_file_that_is_no_audio_says_why_in_plain_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("take 1.ogg");
+    let ogg = std::fs::read(golden("chained.ogg")).unwrap();
+    for (bytes, reason) in [
+        (&b""[..], "it is empty"),
+        (
+            b"a letter to you, not a sound",
+            "no format that is read here begins like it",
+        ),
+        (&ogg[..60], "it ends inside its header"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = Audio::read(&path).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains(&format!("not a known audio file: {reason}")),
+            "{said}"
+        );
+        assert!(!error.is_of_damage(), "{said}");
+    }
+}
+
+#[test]
 fn streams_of_a_chain_follow_each_other() {
     for (name, rate) in [("chained.opus", 48_000), ("chained.ogg", 44_100)] {
         let audio = Audio::read(&golden(name)).unwrap();
