@@ -120,6 +120,9 @@ pub const RUNTIME_LIBRARY: &str = include_str!("runtime_library.py");
 const MAX_MODULES: usize = 4096;
 const MAX_TEXT: usize = 64 << 20;
 
+/// Most modules of other people's packages that do not know Warp: what constants such packages have they give at once.
+const MAX_CLOSED: usize = 128;
+
 /// How many functions are kept for their memory.
 const MAX_SPARE: usize = 8;
 
@@ -325,8 +328,12 @@ impl Compiler {
         let mut seen: Vec<String> = vec![place.module.to_owned()];
         let mut at = 0;
         while at < self.modules.len() && self.modules.len() < MAX_MODULES {
+            let is_closed = self.modules[at].is_closed;
             for name in imported(&self.tree, &self.names, &self.modules[at]) {
-                if seen.contains(&name) || self.text.len() > MAX_TEXT {
+                if seen.contains(&name)
+                    || self.text.len() > MAX_TEXT
+                    || (is_closed && self.closed_modules() >= MAX_CLOSED)
+                {
                     continue;
                 }
                 if let Some(found) = place.modules.find(&name) {
@@ -336,6 +343,12 @@ impl Compiler {
             }
             at += 1;
         }
+    }
+
+    /// How many modules of other people's packages were read that do not know Warp.
+    fn closed_modules(&self) -> usize {
+        let modules = self.modules.iter();
+        modules.filter(|module| module.is_closed).count()
     }
 
     fn read_module(&mut self, name: &str, found: &ModuleText, text: &str) -> Result<(), Problem> {

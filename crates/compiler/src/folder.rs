@@ -110,8 +110,7 @@ fn compiled(root: &Path, name: &str) -> Option<ModuleText> {
     let (package, last) = name.rsplit_once('.')?;
     let folder = root.join(package.split('.').collect::<PathBuf>());
     if last == HEADERS {
-        let mut texts = Vec::new();
-        read_headers(&folder.join(HEADERS), 0, &mut texts);
+        let texts = read_headers(&folder.join(HEADERS));
         return (!texts.is_empty()).then(|| ModuleText {
             file: folder.join(HEADERS).display().to_string(),
             text: python_text(&texts),
@@ -139,32 +138,43 @@ fn compiled(root: &Path, name: &str) -> Option<ModuleText> {
     })
 }
 
-/// Most headers of one package.
-const MAX_HEADERS: usize = 1024;
+/// Most headers of one package, and most bytes of them all: a library of templates has no constants for kernels.
+const MAX_HEADERS: usize = 256;
+const MAX_HEADER_BYTES: u64 = 8 << 20;
 /// How deep folders are looked into: a package's headers often lie in a folder of its name.
 const MAX_DEPTH: u32 = 1;
 
-/// The headers below a folder, in the order of their paths.
-fn read_headers(folder: &Path, depth: u32, texts: &mut Vec<String>) {
+/// The headers below a folder, in the order of their paths; none where there are too many.
+fn read_headers(folder: &Path) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut bytes = 0;
+    find_headers(folder, 0, &mut paths, &mut bytes);
+    if paths.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
+        return Vec::new();
+    }
+    paths.sort();
+    let texts = paths
+        .iter()
+        .filter_map(|path| std::fs::read_to_string(path).ok());
+    texts.collect()
+}
+
+fn find_headers(folder: &Path, depth: u32, paths: &mut Vec<PathBuf>, bytes: &mut u64) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if paths.len() > MAX_HEADERS {
+            return;
+        }
         let Ok(found) = std::fs::metadata(&path) else {
             continue;
         };
-        let is_header = path.extension().is_some_and(|ending| ending == "h");
         if found.is_dir() && depth < MAX_DEPTH {
-            read_headers(&path, depth + 1, texts);
-        } else if found.is_file()
-            && is_header
-            && found.len() <= MAX_FILE
-            && texts.len() < MAX_HEADERS
-            && let Ok(text) = std::fs::read_to_string(&path)
-        {
-            texts.push(text);
+            find_headers(&path, depth + 1, paths, bytes);
+        } else if found.is_file() && path.extension().is_some_and(|ending| ending == "h") {
+            *bytes += found.len();
+            paths.push(path);
         }
     }
 }

@@ -91,3 +91,14 @@ fn without_headers_nothing_is_known_of_a_compiled_module() {
     ]);
     assert!(all.iter().all(Result::is_err), "{all:?}");
 }
+
+#[test]
+fn a_library_of_very_many_headers_is_left_alone() {
+    let names: Vec<String> = (0..300)
+        .map(|at| format!("engine/include/h{at}.h"))
+        .collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), HEADER)).collect();
+    files.push(("engine/__init__.py", "from engine._core import *\n"));
+    files.push(("engine/_core.so", "\u{7f}ELF"));
+    assert!(each(&files).iter().all(Result::is_err));
+}
