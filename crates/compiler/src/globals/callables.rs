@@ -359,7 +359,11 @@ impl Scope {
                 )
                 .hint("annotate it, e.g. `x: float` or `x: wp.array(dtype=float)`"));
             };
+            let takes_function = matches!(path(self, tables, annotation), Global::WarpCallable(name)
+                if tables.names.get(name) == "Function");
             let ty = match self.referred(tables, annotation) {
+                // No value has this type.
+                None if takes_function => TypeId::SLICE,
                 Some(value) => {
                     // Warp writes the pointers of these by their Python names.
                     if let Global::PythonType(_) = evaluate(self, tables, value) {
@@ -379,7 +383,12 @@ impl Scope {
             let default = parameter
                 .default
                 .map(|default| evaluate(self, tables, default));
-            params.push(ParamDef { name, ty, default });
+            params.push(ParamDef {
+                name,
+                ty,
+                default,
+                takes_function,
+            });
         }
         Ok(params)
     }

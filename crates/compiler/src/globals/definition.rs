@@ -13,6 +13,8 @@ pub(crate) struct ParamDef {
     pub(crate) name: Name,
     pub(crate) ty: TypeId,
     pub(crate) default: Option<Global>,
+    /// Whether it is a `wp.Function`, which no type of C++ stands for.
+    pub(crate) takes_function: bool,
 }
 
 /// What a function's return annotation says.

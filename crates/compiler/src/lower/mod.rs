@@ -11,6 +11,7 @@ mod augmented;
 mod body;
 mod branch;
 mod call;
+mod callable;
 mod component;
 mod constructor;
 mod expression;

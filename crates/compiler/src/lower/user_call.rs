@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::call::{Item, constant_type};
+use super::callable::FUNCTION;
 use super::value::{Res, Value, fail, hinted};
 use crate::globals::{FunctionDef, Global, ParamDef, Returns};
 use warpsmith_ir::names::Name;
@@ -18,13 +19,21 @@ impl Body<'_, '_> {
     ) -> Res<Option<u32>> {
         let mut types = Vec::with_capacity(positional.len());
         for value in positional {
-            types.push(self.argument_type(*value)?);
+            types.push(self.given_type(*value)?);
         }
         let mut named_types = Vec::with_capacity(named.len());
         for (name, value) in named {
-            named_types.push((*name, self.argument_type(*value)?));
+            named_types.push((*name, self.given_type(*value)?));
         }
         self.overload_by_types(set, &types, &named_types)
+    }
+
+    /// The type of an argument of a function, which may be a function itself.
+    fn given_type(&self, value: Value) -> Res<TypeId> {
+        match value {
+            Value::Function(_) | Value::Builtin(_) => Ok(FUNCTION),
+            other => self.argument_type(other),
+        }
     }
 
     /// The overload of a function that takes arguments of these types.
@@ -78,6 +87,11 @@ impl Body<'_, '_> {
             let have = match (positional.get(at), keyword, param.default) {
                 (Some(_), Some(_), _) => return Ok(false),
                 (Some(ty), None, _) | (None, Some((_, ty)), _) => *ty,
+                (None, None, Some(Global::Function(_) | Global::Builtin(_)))
+                    if param.takes_function =>
+                {
+                    continue;
+                }
                 (None, None, Some(Global::Value(constant))) => {
                     let ty = constant_type(constant);
                     if !self.generic_equal(param.ty, ty) {
@@ -90,7 +104,11 @@ impl Body<'_, '_> {
                 }
                 (None, None, None) => return Ok(false),
             };
-            if !self.generic_equal(param.ty, have) {
+            let fits = match param.takes_function {
+                true => have == FUNCTION,
+                false => have != FUNCTION && self.generic_equal(param.ty, have),
+            };
+            if !fits {
                 return Ok(false);
             }
         }
@@ -223,6 +241,11 @@ impl Body<'_, '_> {
         named: &[(Name, Value)],
     ) -> Res<Value> {
         let params = self.params_of(index)?.to_vec();
+        if let Some((index, positional, named)) =
+            self.specialised(index, &params, positional, named)?
+        {
+            return self.call_function(index, &positional, &named);
+        }
         let mut items = Vec::with_capacity(params.len());
         for (at, param) in params.iter().enumerate() {
             let given = positional.get(at).copied().or_else(|| {
