@@ -738,6 +738,73 @@ def test_a_surface_is_closed_and_faces_outwards():
     assert 0.93 < volume / (4 / 3 * np.pi * 4.0**3) < 1.0
 
 
+@wp.kernel
+def faces_by_boxes(mesh: wp.uint64, at: wp.array[wp.vec3], counts: wp.array2d[int], sums: wp.array2d[int]):
+    i = wp.tid()
+    low, high = at[i], at[i] + wp.vec3(0.4, 0.3, 0.5)
+    face = int(0)
+    faces = wp.mesh_query_aabb(mesh, low, high)
+    while wp.mesh_query_aabb_next(faces, face):
+        counts[i, 0] += 1
+        sums[i, 0] += face * face
+    boxes = wp.bvh_query_aabb(wp.mesh_get_bvh(mesh), low, high)
+    while wp.bvh_query_next(boxes, face):
+        counts[i, 1] += 1
+        sums[i, 1] += face * face
+    rays = wp.bvh_query_ray(wp.mesh_get_bvh(mesh), low, wp.vec3(0.0, 0.0, 1.0))
+    while wp.bvh_query_next(rays, face):
+        counts[i, 2] += 1
+
+
+def test_the_boxes_of_a_mesh_are_a_tree():
+    rng = np.random.default_rng(5)
+    corners = rng.random((60, 3)).astype(np.float32)
+    indices = rng.permutation(60).reshape(-1, 3)
+    mesh = wp.Mesh(wp.array(corners, dtype=wp.vec3), wp.array(indices.reshape(-1), dtype=int))
+    places = rng.random((40, 3)).astype(np.float32)
+    counts, sums = wp.zeros((40, 3), dtype=int), wp.zeros((40, 2), dtype=int)
+    wp.launch(faces_by_boxes, dim=40, inputs=[mesh.id, wp.array(places, dtype=wp.vec3), counts, sums])
+    counts, sums = counts.numpy(), sums.numpy()
+    triangles = corners[indices]
+    low, high = triangles.min(1), triangles.max(1)
+    above = (low[None, :, :2] <= places[:, None, :2]) & (places[:, None, :2] <= high[None, :, :2])
+    expected = (above.all(2) & (places[:, None, 2] <= high[None, :, 2])).sum(1)
+    assert (counts[:, 0] == counts[:, 1]).all() and counts[:, 1].sum() > 40
+    assert (sums[:, 0] == sums[:, 1]).all()
+    assert (counts[:, 2] == expected).all() and expected.sum() > 10
+
+
+@wp.kernel
+def voxels(
+    whole: wp.uint64, vectors: wp.uint64, numbers: wp.array3d(dtype=int), out: wp.array3d(dtype=wp.vec3)
+):
+    i, j, k = wp.tid()
+    numbers[i, j, k] = wp.volume_lookup_i(whole, i - 1, j - 1, k - 1)
+    out[i, j, k] = wp.volume_lookup_v(vectors, i - 1, j - 1, k - 1)
+
+
+def test_volumes_of_integers_and_vectors():
+    rng = np.random.default_rng(3)
+    shape = (9, 20, 5)
+    integers, directions = rng.integers(-99, 99, shape), rng.random((*shape, 3)).astype(np.float32)
+    whole = wp.Volume.load_from_numpy(integers.astype(np.int32), bg_value=-7)
+    vectors = wp.Volume.load_from_numpy(directions, bg_value=(1.0, 2.0, 3.0))
+    # Beyond the array lie voxels of its last blocks, and places that no block has.
+    bordered = tuple(count + 12 for count in shape)
+    numbers, out = wp.zeros(bordered, dtype=int), wp.zeros(bordered, dtype=wp.vec3)
+    wp.launch(voxels, dim=bordered, inputs=[whole.id, vectors.id, numbers, out])
+    expected = np.full(bordered, -7)
+    expected[1:10, 1:21, 1:6] = integers
+    assert (numbers.numpy() == expected).all()
+    expected = np.full((*bordered, 3), (1.0, 2.0, 3.0), np.float32)
+    expected[1:10, 1:21, 1:6] = directions
+    assert (out.numpy() == expected).all()
+    with pytest.raises(RuntimeError, match="four dimensions"):
+        wp.Volume.load_from_numpy(integers, bg_value=(1.0, 2.0, 3.0))
+    with pytest.raises(NotImplementedError, match="vectors of 4"):
+        wp.Volume.load_from_numpy(integers, bg_value=(1.0, 2.0, 3.0, 4.0))
+
+
 def test_a_file_that_is_no_volume_is_refused():
     for data in (b"", b"NanoVDB0", b"x" * 400, b"NanoVDB0" + bytes(4) + b"\1\0\0\0" + bytes(300)):
         with pytest.raises((RuntimeError, ValueError), match="NanoVDB"):

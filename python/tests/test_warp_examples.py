@@ -203,6 +203,14 @@ def test_questions_leave_what_warp_leaves(tmp_path):
     compare_arrays("warp_queries.py", 20, RELATIVE, tmp_path)
 
 
+def test_volumes_leave_the_bits_that_warp_leaves(tmp_path):
+    if examples() is None:
+        pytest.skip("needs warp-lang")
+    found = found_by_both(Path(__file__).with_name("warp_volumes.py"), tmp_path)
+    assert len(found) >= 6
+    assert all(distance == 0 for _, distance in found.values()), found
+
+
 SURFACE = """
 import numpy as np
 import warp as wp

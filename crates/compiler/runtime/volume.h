@@ -1,4 +1,4 @@
-// NanoVDB grids of float32. A kernel has the address of a word that holds the volume's address; a volume is as
+// NanoVDB grids of float32; the host makes others empty. A kernel has the address of a word that holds the volume's address; a volume is as
 // the host's `Volume` writes it. Offsets in the grid are foreign: what lies outside is the background.
 //@ volume_data
 namespace wp {
@@ -46,7 +46,6 @@ struct volume_data {
 };
 static_assert(sizeof(volume_data) == 104, "as the host lays it out");
 WP_INLINE const volume_data& volume_at(uint64 id) { return **reinterpret_cast<const volume_data* const*>(id); }
-WP_INLINE float volume_mix(float a, float b, float t) { return a + t * (b - a); }
 }
 //@ volume_sample_grad_f volume_sample_f adj_volume_sample_f
 namespace wp {
@@ -54,20 +53,25 @@ template <class V> WP_INLINE float volume_sample_grad_f(uint64 id, const V& uvw,
     const volume_data& v = volume_at(id);
     slope = V(0.0f, 0.0f, 0.0f);
     if (mode == 0) return v.voxel(int(::roundf(uvw.c[0])), int(::roundf(uvw.c[1])), int(::roundf(uvw.c[2])));
-    float low[3], f[3], at[2][2][2];
+    // Eight values, each times its share, in the host's order.
+    int first[3];
+    float shares[3][2];
     for (int axis = 0; axis < 3; ++axis) {
-        low[axis] = ::floorf(uvw.c[axis]);
-        f[axis] = uvw.c[axis] - low[axis];
+        const float low = ::floorf(uvw.c[axis]);
+        first[axis] = int(low);
+        shares[axis][1] = uvw.c[axis] - low;
+        shares[axis][0] = 1.0f - shares[axis][1];
     }
-    for (int n = 0; n < 8; ++n) at[n >> 2][n >> 1 & 1][n & 1] = v.voxel(int(low[0]) + (n >> 2), int(low[1]) + (n >> 1 & 1), int(low[2]) + (n & 1));
-    float along[2][2], plane[2], steep[2];
-    for (int i = 0; i < 2; ++i) {
-        for (int j = 0; j < 2; ++j) along[i][j] = volume_mix(at[i][j][0], at[i][j][1], f[2]);
-        plane[i] = volume_mix(along[i][0], along[i][1], f[1]);
-        steep[i] = volume_mix(at[i][0][1] - at[i][0][0], at[i][1][1] - at[i][1][0], f[1]);
+    float sum = 0.0f;
+    for (int n = 0; n < 8; ++n) {
+        const int i = n >> 2, j = n >> 1 & 1, k = n & 1;
+        const float found = v.voxel(first[0] + i, first[1] + j, first[2] + k), x = shares[0][i], y = shares[1][j], z = shares[2][k];
+        sum += x * y * z * found;
+        slope.c[0] += found * ((i ? y : -y) * z);
+        slope.c[1] += found * ((j ? x : -x) * z);
+        slope.c[2] += found * ((k ? x : -x) * y);
     }
-    slope = V(plane[1] - plane[0], volume_mix(along[0][1] - along[0][0], along[1][1] - along[1][0], f[0]), volume_mix(steep[0], steep[1], f[0]));
-    return volume_mix(plane[0], plane[1], f[0]);
+    return sum;
 }
 }
 //@ volume_sample_f

@@ -10,8 +10,11 @@ use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
 use super::mesh::Mesh;
 use super::texture::Texture;
 use super::triangle_pair::intersect;
-use super::volume::Volume;
+use super::volume::{Volume, Voxel};
 use warpsmith_ir::types::Scalar;
+
+/// In a mesh's number: the tree over the boxes of its faces is meant, as if it were a [`Bvh`].
+pub(super) const BOXES_OF_MESH: u64 = 1 << 63;
 
 /// An object on the host that a kernel reaches through its number.
 #[derive(Debug)]
@@ -129,10 +132,12 @@ pub enum Question {
         channels: u8,
     },
     /// The value of a voxel.
-    VolumeVoxel,
+    VolumeVoxel(Voxel),
     /// The value of a volume at a place.
-    VolumeSample,
-    /// The same, and how it changes along each axis.
+    VolumeSample(Voxel),
+    /// What a place receives of the gradient of the value there.
+    VolumePlaceGradient(Voxel),
+    /// The value of a volume of `float32` at a place, and how it changes along each axis.
     VolumeSlope,
     /// A place or a direction of the world in a volume's own space, or the other way.
     VolumeMap {
@@ -218,8 +223,12 @@ impl Question {
             "mesh_query_point_no_sign" => Self::MeshPoint { signed: false },
             "mesh_query_point_sign_normal" => Self::MeshPointByNormals,
             "mesh_query_ray" => Self::MeshRay,
-            "volume_lookup_f" => Self::VolumeVoxel,
-            "volume_sample_f" => Self::VolumeSample,
+            "volume_lookup_f" => Self::VolumeVoxel(Voxel::Float),
+            "volume_lookup_i" => Self::VolumeVoxel(Voxel::Int),
+            "volume_lookup_v" => Self::VolumeVoxel(Voxel::Vector),
+            "volume_sample_f" => Self::VolumeSample(Voxel::Float),
+            "volume_sample_i" => Self::VolumeSample(Voxel::Int),
+            "volume_sample_v" => Self::VolumeSample(Voxel::Vector),
             "volume_sample_grad_f" => Self::VolumeSlope,
             "volume_world_to_index" => Self::map(true, false),
             "volume_world_to_index_dir" => Self::map(true, true),
@@ -259,9 +268,11 @@ impl Question {
             Self::MeshPointByWinding => &[U64, F32, F32, F32, F32, F32, F32],
             Self::MeshRay | Self::MeshRayAny => &[U64, F32, F32, F32, F32, F32, F32, F32, I32],
             Self::MeshRayCount => &[U64, F32, F32, F32, F32, F32, F32, I32],
-            Self::VolumeVoxel => &[U64, I32, I32, I32],
-            Self::VolumeSample => &[U64, F32, F32, F32, I32],
-            Self::VolumeSlope => &[U64, F32, F32, F32, I32],
+            Self::VolumeVoxel(_) => &[U64, I32, I32, I32],
+            // Whole numbers are not mixed: there is no choice.
+            Self::VolumeSample(Voxel::Int) => &[U64, F32, F32, F32],
+            Self::VolumePlaceGradient(_) => &[U64, F32, F32, F32, I32, F32, F32, F32],
+            Self::VolumeSample(_) | Self::VolumeSlope => &[U64, F32, F32, F32, I32],
             Self::VolumeMap { .. } => &[U64, F32, F32, F32],
         }
     }
@@ -287,6 +298,7 @@ impl Question {
             | Self::MeshNormal
             | Self::MeshPointGradient
             | Self::NearestOfEdges
+            | Self::VolumePlaceGradient(_)
             | Self::VolumeMap { .. } => &[F32, F32, F32],
             Self::MeshPositionGradient { .. } => &[F32, F32],
             Self::MeshRayGradient => &[F32; 6],
@@ -299,7 +311,11 @@ impl Question {
             | Self::MeshPointByWinding => &[Bool, F32, I32, F32, F32],
             Self::MeshRayAny => &[Bool],
             Self::MeshRay => &[Bool, F32, I32, F32, F32, F32, F32, F32, F32],
-            Self::VolumeVoxel | Self::VolumeSample => &[F32],
+            Self::VolumeVoxel(voxel) | Self::VolumeSample(voxel) => match voxel {
+                Voxel::Float => &[F32],
+                Voxel::Int => &[I32],
+                Voxel::Vector => &[F32, F32, F32],
+            },
             Self::VolumeSlope => &[F32, F32, F32, F32],
         }
     }
@@ -337,7 +353,9 @@ impl Question {
             made.fill(0);
             return Some(());
         }
-        let object = objects.get(given.first()?)?;
+        let number = *given.first()?;
+        let object = objects.get(&(number & !BOXES_OF_MESH))?;
+        let of_boxes = number & BOXES_OF_MESH != 0;
         match (self, &**object) {
             (Self::TextureSample { rank, .. }, Object::Texture(texture)) => {
                 let place = [1, 2, 3].map(|n| given.get(n).map_or(0.0, |word| float(*word)));
@@ -355,8 +373,8 @@ impl Question {
             (Self::BoxQuery { shape, mesh: false }, Object::Bvh(bvh)) => {
                 BoxQuery::begin(made, &bvh.tree, shape, given)?;
             }
-            (Self::BoxQuery { shape, mesh: true }, Object::Mesh(mesh)) => {
-                BoxQuery::begin(made, mesh.tree(), shape, given)?;
+            (Self::BoxQuery { shape, mesh }, Object::Mesh(of)) if mesh != of_boxes => {
+                BoxQuery::begin(made, of.tree(), shape, given)?;
             }
             (Self::BoxNext, object) => {
                 let (more, state) = made.split_at_mut(1);
@@ -364,6 +382,7 @@ impl Question {
                 let mut query = BoxQuery::of(state);
                 more[0] = u64::from(match object {
                     Object::Bvh(bvh) => bvh.next_box(&mut query),
+                    Object::Mesh(mesh) if of_boxes => mesh.next_box(&mut query),
                     Object::Mesh(mesh) => mesh.next_face(&mut query),
                     _ => return None,
                 });
@@ -490,23 +509,33 @@ impl Question {
                     put(&mut made[6..], &hit.normal);
                 }
             }
-            (Self::VolumeVoxel, Object::Volume(volume)) => {
+            (Self::VolumeVoxel(voxel), Object::Volume(volume)) => {
                 let ijk = [1, 2, 3].map(|n| (given[n] as u32).cast_signed());
-                put(made, &[volume.voxel(ijk)]);
+                put_words(made, volume.look_up(voxel, ijk));
             }
-            (Self::VolumeSample, Object::Volume(volume)) => {
-                let value = match given[4] as u32 {
-                    0 => volume.closest(floats(&given[1..])),
-                    1 => volume.linear(floats(&given[1..])).0,
+            (Self::VolumeSample(voxel), Object::Volume(volume)) => {
+                let uvw = floats(&given[1..]);
+                match given.get(4).map_or(0, |mode| *mode as u32) {
+                    0 => put_words(made, volume.closest(voxel, uvw)),
+                    1 => put(made, &volume.linear(voxel, uvw)),
                     _ => return None,
+                }
+            }
+            (Self::VolumePlaceGradient(voxel), Object::Volume(volume)) => {
+                let gradient = match given[4] as u32 {
+                    1 => volume.place_gradient(voxel, floats(&given[1..]), floats(&given[5..])),
+                    _ => [0.0; 3],
                 };
-                put(made, &[value]);
+                put(made, &gradient);
             }
             (Self::VolumeSlope, Object::Volume(volume)) => {
                 let uvw = floats(&given[1..]);
                 let (value, slope) = match given[4] as u32 {
-                    0 => (volume.closest(uvw), [0.0; 3]),
-                    1 => volume.linear(uvw),
+                    0 => {
+                        let found = volume.closest(Voxel::Float, uvw);
+                        (f32::from_bits(found[0]), [0.0; 3])
+                    }
+                    1 => (volume.linear(Voxel::Float, uvw)[0], volume.slope(uvw)),
                     _ => return None,
                 };
                 put(made, &[value]);
@@ -555,5 +584,11 @@ fn floats(words: &[u64]) -> [f32; 3] {
 fn put(words: &mut [u64], values: &[f32]) {
     for (word, value) in words.iter_mut().zip(values) {
         *word = u64::from(value.to_bits());
+    }
+}
+
+fn put_words(words: &mut [u64], values: [u32; 3]) {
+    for (word, value) in words.iter_mut().zip(values) {
+        *word = u64::from(value);
     }
 }

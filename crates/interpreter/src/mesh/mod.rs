@@ -358,6 +358,21 @@ impl Mesh {
         &self.searched().tree
     }
 
+    /// The next face of a search whose box is touched.
+    pub(super) fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
+        let Searched {
+            tree,
+            faces,
+            corners,
+            ..
+        } = self.searched();
+        query.next(tree, |query, triangle| {
+            let Item { low, high, .. } = item(&corners[triangle as usize]);
+            let touched = query.touches(low, high);
+            touched.then(|| faces[triangle as usize].cast_signed())
+        })
+    }
+
     /// The next face of a search by a box or a ball.
     pub(super) fn next_face(&self, query: &mut BoxQuery<'_>) -> bool {
         let Searched {

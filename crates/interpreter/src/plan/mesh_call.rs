@@ -6,6 +6,7 @@ use super::reference::Reference;
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
 use crate::object::{MeshArray, Question};
+use crate::volume::Voxel;
 use warpsmith_ir::types::Scalar;
 use warpsmith_ir::{Call, VarId};
 
@@ -110,7 +111,7 @@ impl<'m> Builder<'m> {
         let cells = |n: usize, count: usize| (0..count).map(move |k| frame.cell(args[n]).at(k));
         let question = match Question::of(name) {
             Some(question) => question,
-            None => return Ok(name == "mesh_get"),
+            None => return Ok(matches!(name, "mesh_get" | "mesh_get_bvh")),
         };
         match question {
             Question::MeshPosition { velocity } => {
@@ -148,18 +149,20 @@ impl<'m> Builder<'m> {
                 self.add_words(frame, adjoints[1], made);
                 self.add_words(frame, adjoints[2], made.at(3));
             }
-            Question::VolumeSample => {
+            Question::VolumeSample(Voxel::Int) => {}
+            Question::VolumeSample(voxel) => {
                 let Some(given) = frame.dual(out) else {
                     return Ok(true);
                 };
+                let zero = self.bits(Scalar::F32, 0);
+                let given = (0..3).map(|n| match (voxel, n) {
+                    (Voxel::Vector, _) | (_, 0) => given.at(n),
+                    _ => zero,
+                });
                 let words = cells(0, 1).chain(cells(1, 3)).chain(cells(2, 1));
-                let made = self.asked(Question::VolumeSlope, words.collect());
-                let scaled = self.cells_for(3);
-                for n in 0..3 {
-                    let slope = self.binary(Binary::Mul, Scalar::F32, made.at(1 + n), given);
-                    self.copy(Scalar::F32, scaled.at(n), slope);
-                }
-                self.add_words(frame, adjoints[1], scaled);
+                let question = Question::VolumePlaceGradient(voxel);
+                let made = self.asked(question, words.chain(given).collect());
+                self.add_words(frame, adjoints[1], made);
             }
             Question::VolumeMap { to_index, .. } => {
                 let Some(given) = frame.dual(out) else {

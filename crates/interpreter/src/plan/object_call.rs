@@ -7,9 +7,9 @@ use super::mesh_call::results_of_query;
 use super::reference::Reference;
 use super::statement::{Arg, Statement};
 use crate::box_query::MOST;
-use crate::instruction::Instruction;
+use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
-use crate::object::Question;
+use crate::object::{BOXES_OF_MESH, Question};
 use warpsmith_ir::types::{Query, Scalar, Type};
 use warpsmith_ir::{Call, VarId};
 
@@ -39,6 +39,12 @@ impl<'m> Builder<'m> {
         }
         if let ("mesh_get", [id], [out]) = (name, args, outs) {
             self.copy(Scalar::U64, frame.cell(*out), frame.cell(*id));
+            return Ok(true);
+        }
+        if let ("mesh_get_bvh", [id], [out]) = (name, args, outs) {
+            let boxes = self.bits(Scalar::U64, BOXES_OF_MESH);
+            let marked = self.binary(Binary::Or, Scalar::U64, frame.cell(*id), boxes);
+            self.copy(Scalar::U64, frame.cell(*out), marked);
             return Ok(true);
         }
         let Some(mut question) = Question::of(name) else {
