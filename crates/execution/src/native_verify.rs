@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_interpreter::Interpreter;
+use warpsmith_interpreter::{Interpreter, with_random_objects};
 
 use crate::verify::{ATTEMPTS, MOST_ITERATIONS, arguments_of, first_message, rank, threads_along};
 
@@ -60,19 +60,21 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
     let adjoint = Interpreter::adjoint(module).ok();
     let adjoint = adjoint.filter(|adjoint| adjoint.interpreted_because().is_none());
     let backward = adjoint.is_some();
-    let directions: Vec<_> = [("forward", Some(forward)), ("backward", adjoint)]
+    let mut directions: Vec<_> = [("forward", Some(forward)), ("backward", adjoint)]
         .into_iter()
         .filter_map(|(name, planned)| Some((name, planned?.with_iteration_limit(MOST_ITERATIONS))))
         .collect();
     let dim = vec![threads_along(rank(module), size); rank(module)];
     let mut fault = None;
     for attempt in 0..ATTEMPTS {
-        let given = match arguments_of(module, &dim, seed, attempt) {
+        let mut given = match arguments_of(module, &dim, seed, attempt) {
             Ok(given) => given,
             Err(reason) => return NativeParity::NotExecutable { reason },
         };
+        let objects = with_random_objects(module, seed, &mut given);
         fault = None;
-        for (direction, interpreter) in &directions {
+        for (direction, interpreter) in &mut directions {
+            interpreter.set_objects(objects.clone());
             let mut arguments = given.clone();
             let (outcome, difference) = match interpreter.run_both(&dim, &mut arguments) {
                 Ok(ran) => ran,
@@ -142,6 +144,17 @@ mod tests {
             panic!("both run");
         };
         assert_eq!(fault, None);
+    }
+
+    #[test]
+    fn a_kernel_is_given_the_mesh_that_it_asks() {
+        let body = "def k(mesh: wp.uint64, x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):\n    i = wp.tid()\n    found = wp.mesh_query_point_no_sign(mesh, x[i], 100.0)\n    y[i] = wp.length(x[i] - wp.mesh_eval_position(mesh, found.face, found.u, found.v))\n";
+        let expected = NativeParity::Agrees {
+            backward: true,
+            threads: 1600,
+            fault: None,
+        };
+        assert_eq!(verified(body), expected);
     }
 
     #[test]

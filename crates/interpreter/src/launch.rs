@@ -146,6 +146,11 @@ impl<'m> Interpreter<'m> {
         self
     }
 
+    /// As [`Interpreter::with_objects`], in place.
+    pub fn set_objects(&mut self, objects: Objects) {
+        self.objects = objects;
+    }
+
     /// Sets how many iterations a block of threads may make before its loops are taken to be endless.
     #[must_use]
     pub fn with_iteration_limit(mut self, most_iterations: u64) -> Self {

@@ -249,7 +249,7 @@ impl Maker<'_> {
 }
 
 /// Sebastiano Vigna's SplitMix64: a seed gives the same numbers everywhere.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
     fn bits(&mut self) -> u64 {
@@ -261,7 +261,7 @@ impl SplitMix {
     }
 
     /// Uniform in ±1.
-    fn signed(&mut self) -> f64 {
+    pub(super) fn signed(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 

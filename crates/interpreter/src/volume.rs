@@ -168,6 +168,11 @@ impl Volume {
         Ok(volume)
     }
 
+    /// A volume of 512 voxels, each part a number of its own, to try kernels with.
+    pub(super) fn block(voxel: Voxel, mut number: impl FnMut() -> f32) -> Option<Self> {
+        Self::new(block(voxel, 0.0, |_, _| number())).ok()
+    }
+
     /// The volume as `volume.h` of the GPU's runtime reads it: how many bytes the grid has, where its root
     /// is, the background, the maps, the grid.
     /// Of other kinds than `float32`, which that does not know, one without voxels, where all is zero.
@@ -345,6 +350,57 @@ impl Volume {
     }
 }
 
+/// A grid with one leaf at the origin, of cubes of 2, whose voxels are given by number and part. The background
+/// counts on for the parts of vectors.
+fn block(voxel: Voxel, background: f32, mut value: impl FnMut(usize, usize) -> f32) -> Vec<u8> {
+    let root = GRID_BYTES + TREE_BYTES;
+    let upper = root + voxel.root_tiles() + ROOT_TILE_BYTES;
+    let lower = upper + UPPER.table + voxel.entry() * 32768;
+    let leaf = lower + LOWER.table + voxel.entry() * 4096;
+    let size = 4 * voxel.words();
+    let mut bytes = vec![0; leaf + voxel.leaf_values() + size * 512];
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    put(0, b"NanoVDB0");
+    let grid_type: u32 = match voxel {
+        Voxel::Float => 1,
+        Voxel::Int => 4,
+        Voxel::Vector => 6,
+    };
+    put(GRID_TYPE, &grid_type.to_le_bytes());
+    for n in [0, 4, 8] {
+        put(MAP + 4 * n, &2.0_f32.to_le_bytes());
+        put(MAP + 36 + 4 * n, &0.5_f32.to_le_bytes());
+    }
+    put(MAP + 72, &1.0_f32.to_le_bytes());
+    put(GRID_BYTES + 24, &(TREE_BYTES as i64).to_le_bytes());
+    put(root + 24, &1_u32.to_le_bytes());
+    let bits = |value: f32| match voxel {
+        Voxel::Int => (value as i32).to_le_bytes(),
+        _ => value.to_le_bytes(),
+    };
+    for part in 0..voxel.words() {
+        put(
+            root + ROOT_BACKGROUND + 4 * part,
+            &bits(background + part as f32),
+        );
+    }
+    put(
+        root + voxel.root_tiles() + 8,
+        &((upper - root) as i64).to_le_bytes(),
+    );
+    for (at, node, next) in [(upper, &UPPER, lower), (lower, &LOWER, leaf)] {
+        put(at + node.child_mask, &[1]);
+        put(at + node.table, &((next - at) as i64).to_le_bytes());
+    }
+    for n in 0..512 {
+        for part in 0..voxel.words() {
+            let number = bits(value(n, part));
+            put(leaf + voxel.leaf_values() + size * n + 4 * part, &number);
+        }
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -352,52 +408,10 @@ mod tests {
     /// A grid with one leaf at the origin, whose voxels are `i + 10 j + 100 k`; vectors count on from there.
     fn grid(grid_type: u32) -> Vec<u8> {
         let voxel = Voxel::of(grid_type).unwrap();
-        let root = GRID_BYTES + TREE_BYTES;
-        let upper = root + voxel.root_tiles() + ROOT_TILE_BYTES;
-        let lower = upper + UPPER.table + voxel.entry() * 32768;
-        let leaf = lower + LOWER.table + voxel.entry() * 4096;
-        let size = 4 * voxel.words();
-        let mut bytes = vec![0; leaf + voxel.leaf_values() + size * 512];
-        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0, b"NanoVDB0");
-        put(GRID_TYPE, &grid_type.to_le_bytes());
-        for (n, x) in [2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0_f32]
-            .iter()
-            .enumerate()
-        {
-            put(MAP + 4 * n, &x.to_le_bytes());
-            let inverse = if *x == 0.0 { 0.0 } else { 1.0 / x };
-            put(MAP + 36 + 4 * n, &inverse.to_le_bytes());
-        }
-        put(MAP + 72, &1.0_f32.to_le_bytes());
-        put(GRID_BYTES + 24, &(TREE_BYTES as i64).to_le_bytes());
-        put(root + 24, &1_u32.to_le_bytes());
-        let bits = |value: f32| match voxel {
-            Voxel::Int => (value as i32).to_le_bytes(),
-            _ => value.to_le_bytes(),
-        };
-        for n in 0..voxel.words() {
-            put(root + ROOT_BACKGROUND + 4 * n, &bits(-7.0 + n as f32));
-        }
-        put(
-            root + voxel.root_tiles() + 8,
-            &((upper - root) as i64).to_le_bytes(),
-        );
-        for (at, node, next) in [(upper, &UPPER, lower), (lower, &LOWER, leaf)] {
-            put(at + node.child_mask, &[1]);
-            put(at + node.table, &((next - at) as i64).to_le_bytes());
-        }
-        for n in 0..512 {
+        block(voxel, -7.0, |n, part| {
             let (i, j, k) = (n >> 6, n >> 3 & 7, n & 7);
-            for part in 0..voxel.words() {
-                let value = i as f32 + 10.0 * j as f32 + 100.0 * k as f32 + part as f32;
-                put(
-                    leaf + voxel.leaf_values() + size * n + 4 * part,
-                    &bits(value),
-                );
-            }
-        }
-        bytes
+            i as f32 + 10.0 * j as f32 + 100.0 * k as f32 + part as f32
+        })
     }
 
     #[test]
