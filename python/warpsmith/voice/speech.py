@@ -54,7 +54,7 @@ def vad(
     small network of our own for speech in loud noise, `neural` is Silero's network, whose `weights`
     silero-vad's wheel has.
 
-    `threshold` is the probability that makes speech, 0.4 for `net` and 0.5 for `neural` if it is
+    `threshold` is the probability that makes speech, 0.7 for `net` and 0.5 for `neural` if it is
     not given.
 
     >>> import numpy as np

@@ -48,7 +48,7 @@ pub(super) struct Detector {
         default_value_t = 6.0
     )]
     margin: f32,
-    /// The probability that makes speech; default: 0.5 for `neural`, 0.4 for `net`.
+    /// The probability that makes speech; default: 0.5 for `neural`, 0.7 for `net`.
     #[arg(long)]
     threshold: Option<f32>,
     /// The weights for `neural`.

@@ -67,7 +67,7 @@ pub(crate) struct Pitch {
     /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
-    /// How sure `net` must be that a frame is voiced, 0 to 1; default: 0.3. With 0 every frame has a pitch.
+    /// How sure `net` must be that a frame is voiced, 0 to 1; default: 0.45. With 0 every frame has a pitch.
     #[arg(long)]
     threshold: Option<f32>,
     /// The weights for `crepe`.

@@ -50,7 +50,7 @@ static DECIDE: KernelImage = unsafe {
 
 /// Frames whose layers over pitches are in memory at a time, and those before and behind that the layers look at.
 const STRETCH: usize = 4096;
-const HALO: usize = REACHES[0] + REACHES[1] + REACHES[2];
+const HALO: usize = REACHES[0] + REACHES[1] + REACHES[2] + REACHES[3];
 /// Threads of the front end, of a layer over pitches with its rows, of a summary and of a mix, as the kernels insist.
 const THREADS: u32 = 256;
 const LAYER_THREADS: u32 = 400;

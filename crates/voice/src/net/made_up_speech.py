@@ -78,9 +78,9 @@ def stretches(dice, count):
     ends = torch.cumsum(lengths, 1)
     # Some clips are silent, some are long notes.
     silent = dice.chance(0.04, count)
-    kinds[silent] = 0
+    kinds = torch.where(silent[:, None], 0, kinds)
     sung = dice.chance(0.1, count)
-    ends[sung] *= 3.0
+    ends = torch.where(sung[:, None], 3.0 * ends, ends)
     time = torch.arange(STEPS, device=dice.device) * (STEP / RATE)
     number = (time[None, :, None] >= ends[:, None, :]).sum(-1).clamp(max=most - 1)
     return torch.gather(kinds, 1, number), number, sung
@@ -172,7 +172,8 @@ def loud(kinds, wanted, dice, number):
 
 def to_samples(steps):
     """Values of every sample: step n is what sample n * STEP has, so that sounds and labels keep the same time."""
-    return stretched(steps, (STEPS - 1) * STEP + 1)[..., :SAMPLES]
+    part = torch.arange(STEP, device=steps.device) / STEP
+    return torch.lerp(steps[..., :-1, None], steps[..., 1:, None], part).flatten(-2)
 
 
 def voices(dice, count):
@@ -188,7 +189,7 @@ def voices(dice, count):
     hertz = hertz * irregular.clamp(0.9, 1.1)
     voiced = loud(kinds, 1, dice, number)
     phase = 2 * math.pi * torch.cumsum(to_samples(hertz).double(), 1) / RATE
-    phase = torch.remainder(phase, 2 * math.pi * 5040).float()
+    phase = torch.remainder(phase, 2 * math.pi).float()
     # Harmonics: all, or from the third, or the first few.
     first = torch.where(dice.chance(0.07, count), 2 + dice.integers(2, count), torch.ones_like(number[:, 0]))
     last = torch.where(bare & dice.chance(0.5, count), first + dice.integers(12, count), torch.full_like(first, 200))
@@ -252,7 +253,7 @@ def struck(dice, count):
         hertz = 110.0 * 2.0 ** (semitone / 12.0)
         fade = torch.exp(-since * dice.uniform(count, 1, low=0.5, high=8.0)) * (since / 0.01).clamp(max=1.0)
         phase = 2 * math.pi * torch.cumsum(hertz.double(), 1) / RATE
-        phase = torch.remainder(phase, 2 * math.pi * 5040).float()
+        phase = torch.remainder(phase, 2 * math.pi).float()
         dark = dice.uniform(count, 1, low=0.8, high=2.5)
         for k in range(1, 9):
             tune += fade * torch.sin(k * phase) * k**-dark
@@ -264,9 +265,11 @@ def noises(dice, sound):
     count = sound.shape[0]
     frequency = torch.fft.rfftfreq(SAMPLES, 1 / RATE, device=dice.device).clamp(min=20.0)
     slope = dice.uniform(count, 1, low=-0.3, high=1.2)
-    slope = torch.where(dice.chance(0.35, count, 1), torch.zeros_like(slope), slope)
+    # White and pink.
+    plain = dice.uniform(count, 1)
+    slope = torch.where(plain < 0.3, 0.0, torch.where(plain < 0.6, 0.5, slope))
     ripple = stretched(dice.normal(count, 24) * dice.uniform(count, 1, low=0.0, high=0.8), frequency.shape[0])
-    ripple = torch.where(dice.chance(0.4, count, 1), torch.zeros_like(ripple), ripple)
+    ripple = torch.where(dice.chance(0.5, count, 1), torch.zeros_like(ripple), ripple)
     colour = torch.exp(-slope * torch.log(frequency / 1000.0) + ripple)
     noise = torch.fft.irfft(torch.fft.rfft(dice.normal(count, SAMPLES)) * colour, SAMPLES)
     # Engines and streets swell.
@@ -279,10 +282,10 @@ def noises(dice, sound):
         crowd += torch.roll(others, n * 3001, 1) / others.pow(2).mean(1, keepdim=True).sqrt().clamp(min=1e-4)
     level = lambda x: x.pow(2).mean(1, keepdim=True).sqrt().clamp(min=1e-6)
     noise = noise / level(noise)
-    noise = torch.where(dice.chance(0.25, count, 1), dice.uniform(count, 1, high=0.4) * noise + crowd / level(crowd), noise)
+    noise = torch.where(dice.chance(0.2, count, 1), dice.uniform(count, 1, high=0.4) * noise + crowd / level(crowd), noise)
     # Music: notes that are struck and fade.
     tune = struck(dice, count)
-    noise = torch.where(dice.chance(0.15, count, 1), dice.uniform(count, 1, high=0.2) * noise + tune / level(tune), noise)
+    noise = torch.where(dice.chance(0.12, count, 1), dice.uniform(count, 1, high=0.2) * noise + tune / level(tune), noise)
     # Mains hum.
     time = torch.arange(SAMPLES, device=dice.device) / RATE
     mains = torch.where(dice.chance(0.5, count, 1), 50.0, 60.0)
@@ -291,16 +294,33 @@ def noises(dice, sound):
     return noise / level(noise)
 
 
-def read_aloud(dice, spoken, count):
-    """Clips of what espeak-ng said, behind microphones of our own, and where it speaks."""
-    first = dice.integers(spoken.shape[0] - SAMPLES, count, 1)
-    sound = spoken[first + torch.arange(SAMPLES, device=dice.device)]
+def between(values, first, places):
+    """The values at places from the first on, in between two: and those two."""
+    below = places.floor().long()
+    one, two = values[first + below].float(), values[first + below + 1].float()
+    return one + (places - below) * (two - one), one, two
+
+
+def read_aloud(dice, read, count):
+    """Clips of what synthetic voices said, behind microphones of our own, their pitch, and where they speak.
+
+    The pitch is per 10 ms, 0 where unvoiced, -1 where nobody can say.
+    """
+    said, pitch = read
+    # Played slower or faster: other throats.
+    speed = dice.uniform(count, 1, low=0.85, high=1.4)
+    frames = SAMPLES // HOP + 1
+    first = dice.integers(pitch.shape[0] - 2 * frames, count, 1)
+    sound = between(said, first * HOP, speed * torch.arange(SAMPLES, device=dice.device))[0] / 32768.0
+    hertz, one, two = between(pitch, first, speed * torch.arange(frames, device=dice.device))
+    both = (one > 0) & (two > 0)
+    truth = torch.where(both, hertz * speed, torch.where((one == 0) & (two == 0), 0.0, -1.0))
     loudest = F.max_pool1d(F.pad(sound.abs()[:, None], (STEP, STEP)), 2 * STEP, STEP)[:, 0, :STEPS]
     speaking = loudest > 0.003 * sound.abs().amax(1, keepdim=True).clamp(min=1e-3)
     colour = torch.exp(stretched(dice.normal(count, 16) * dice.uniform(count, 1, high=0.8), SAMPLES // 2 + 1))
     sound = torch.fft.irfft(torch.fft.rfft(sound) * colour, SAMPLES)
     sound = sound / sound.abs().amax(1, keepdim=True).clamp(min=1e-3)
-    return sound, bridged(speaking)
+    return sound, truth, bridged(speaking)
 
 
 def bridged(speaking):
@@ -310,25 +330,29 @@ def bridged(speaking):
     return (-F.max_pool1d(F.pad(-said, (12, 12), value=-1.0), 25, 1))[:, 0] > 0.5
 
 
-def clips(dice, count, spoken):
+def clips(dice, count, read):
     """Noisy clips with their truths at the frames of a hop: a dictionary.
 
-    `pitch` is 0 where unvoiced; `edge` marks frames within 15 ms of a change, of which nobody can
-    say what they are; `pitched` and `spoken` are the clips that have the one truth and the other.
+    `pitch` is 0 where unvoiced; `trust` is how much it counts: nothing where nobody can say, little within 15 ms of a
+    change. `spoken` are the clips whose `speaking` is true.
     """
-    read = count * 2 // 5
-    sound, truth, speaking, bare = voices(dice, count - read)
-    aloud, said = read_aloud(dice, spoken, read)
+    frames = SAMPLES // HOP + 1
+    aloud_count = count * 2 // 5
+    sound, truth, speaking, bare = voices(dice, count - aloud_count)
+    aloud, aloud_truth, aloud_speaking = read_aloud(dice, read, aloud_count)
     sound = torch.cat([sound, aloud])
-    speaking = torch.cat([speaking, said])
-    truth = torch.cat([truth, torch.zeros_like(truth[:1]).expand(read, -1)])
-    pitched = torch.arange(count, device=dice.device) < count - read
-    bare = torch.cat([bare, torch.zeros_like(bare[:1]).expand(read)])
+    speaking = torch.cat([speaking, aloud_speaking])
+    near = F.max_pool1d((truth > 0).float()[:, None], 7, 1, 3) != -F.max_pool1d(-(truth > 0).float()[:, None], 7, 1, 3)
+    at = torch.arange(frames, device=dice.device) * (HOP // STEP)
+    trust = torch.cat([torch.where(near[:, 0, at], 0.1, 1.0), (aloud_truth >= 0).float()])
+    truth = torch.cat([truth[:, at], aloud_truth.clamp(min=0.0)])
+    bare = torch.cat([bare, torch.zeros_like(bare[:1]).expand(aloud_count)])
     clean = sound
     sound = echoing(dice, sound)
     active = to_samples(speaking.float()) > 0.5
     loudness = ((clean**2) * active).sum(1, keepdim=True) / active.sum(1, keepdim=True).clamp(min=1)
-    ratio = dice.uniform(count, 1, low=-7.0, high=35.0)
+    # Half of them are less than 7 dB louder than the noise: those are hard.
+    ratio = -8.0 + 43.0 * dice.uniform(count, 1) ** 1.5
     gain = torch.sqrt(loudness.clamp(min=1e-10) / 10.0 ** (ratio / 10.0))
     gain = torch.where(loudness > 0, gain, dice.uniform(count, 1, low=0.001, high=0.1))
     spotless = dice.chance(0.1, count, 1)
@@ -337,16 +361,10 @@ def clips(dice, count, spoken):
     clipped = dice.chance(0.05, count, 1)
     sound = torch.where(clipped, (sound * 3.0).clamp(-1, 1), sound)
     sound = sound * 10.0 ** (-dice.uniform(count, 1, low=0.0, high=50.0) / 20.0)
-    frames = SAMPLES // HOP + 1
-    per = HOP // STEP
-    at = (torch.arange(frames, device=dice.device) * per).clamp(max=STEPS - 1)
-    kinds = (truth > 0).float()
-    near = F.max_pool1d(kinds[:, None], 7, 1, 3)[:, 0] != -F.max_pool1d(-kinds[:, None], 7, 1, 3)[:, 0]
     return {
         "sound": sound,
-        "pitch": truth[:, at],
+        "pitch": truth,
+        "trust": trust,
         "speaking": speaking[:, at],
-        "edge": near[:, at],
-        "pitched": pitched,
         "spoken": ~bare,
     }

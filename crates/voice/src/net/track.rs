@@ -13,8 +13,8 @@ use crate::pitch::PitchRange;
 const STEP: f64 = HOP as f64 / RATE as f64;
 /// How sure the network must be that a frame is voiced, about, and that somebody speaks: what agreed best with
 /// recordings in English and French, which the training had not heard.
-const VOICED: f32 = 0.3;
-const SPEECH: f32 = 0.4;
+const VOICED: f32 = 0.45;
+const SPEECH: f32 = 0.7;
 /// Pitches on either side of the likeliest whose mean is taken.
 const AROUND: usize = 2;
 

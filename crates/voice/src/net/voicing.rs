@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// What a change from voiced to unvoiced or back costs, in logits: chosen on recordings in English and French, which
 /// the training had not heard.
-const CHANGE: f32 = 2.0;
+const CHANGE: f32 = 3.0;
 /// No frame is surer than this, in logits.
 const SUREST: f32 = 12.0;
 

@@ -10,10 +10,10 @@ use super::tables::{CHANNELS, MELS};
 pub(super) const WIDTH: usize = 32;
 pub(super) const LISTENING: usize = 48;
 /// Frames between those that a layer compares: over pitches, for voicing, for speech.
-pub(super) const AROUND: [usize; 3] = [1, 2, 4];
-pub(super) const VOICING: [usize; 2] = [1, 3];
-pub(super) const BOTH_SIDES: [usize; 4] = [1, 2, 4, 8];
-pub(super) const BEFORE: [usize; 3] = [16, 32, 64];
+pub(super) const AROUND: [usize; 4] = [1, 2, 4, 8];
+pub(super) const VOICING: [usize; 3] = [1, 2, 4];
+pub(super) const BOTH_SIDES: [usize; 3] = [1, 2, 4];
+pub(super) const BEFORE: [usize; 4] = [8, 16, 32, 64];
 
 /// Weights `[output, input, tap]` and biases.
 pub(super) struct Layer {

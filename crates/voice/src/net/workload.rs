@@ -30,9 +30,9 @@ pub(crate) const NET: BatchWorkload<(), NetResults> = BatchWorkload {
     cost: |(), lengths| {
         let samples: usize = lengths.iter().sum();
         let count = lengths.iter().map(|length| frames(*length)).sum();
-        let over_pitches = PITCHES * WIDTH * (5 * CHANNELS + 27 * WIDTH + 1);
+        let over_pitches = PITCHES * WIDTH * (5 * CHANNELS + 36 * WIDTH + 1);
         let whole = 2 * WIDTH + MELS;
-        let over_frames = WIDTH * (8 * WIDTH + 1) + LISTENING * (whole + 21 * LISTENING + 1);
+        let over_frames = WIDTH * (11 * WIDTH + 1) + LISTENING * (whole + 21 * LISTENING + 1);
         // Two windows, there and back: four real transforms.
         let transforms = 4 * 5 * WINDOW * 10;
         let flops = count * (2 * (over_pitches + over_frames) + transforms);
