@@ -130,11 +130,16 @@ impl Browser {
         }
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true, a minute at most.
     pub(crate) fn until(&mut self, expression: &str) -> Result<(), Failed> {
+        self.until_within(Duration::from_secs(60), expression)
+    }
+
+    /// Waits until an expression is true, so long at most.
+    pub(crate) fn until_within(&mut self, most: Duration, expression: &str) -> Result<(), Failed> {
         let begun = Instant::now();
         while self.evaluate(expression)? != true {
-            if begun.elapsed() > Duration::from_secs(60) {
+            if begun.elapsed() > most {
                 return Err(format!("never true: {expression}").into());
             }
             std::thread::sleep(Duration::from_millis(25));

@@ -290,7 +290,11 @@ fn it_can_be_used_by_keyboard_and_on_a_phone() -> Result<(), Failed> {
     )?;
     browser.until("document.getElementById('server').children.length > 3")?;
     browser.evaluate("document.getElementById('measure').click()")?;
-    browser.until("document.querySelectorAll('#matrix tbody tr').length > 2")?;
+    // It is measured while nothing else wants the processor, and other tests do.
+    browser.until_within(
+        std::time::Duration::from_secs(600),
+        "document.querySelectorAll('#matrix tbody tr').length > 2",
+    )?;
     everything_has_a_name(&mut browser)?;
     keep_picture(&mut browser, "machine")?;
     browser.evaluate(
