@@ -19,6 +19,8 @@ pub(crate) struct Built {
     pub(crate) target: String,
     /// `lib`, `bin`, `test`, `bench`, `proc-macro`.
     pub(crate) kind: String,
+    /// Whether it was built with the harness of tests, and not as users run it.
+    pub(crate) is_test: bool,
     pub(crate) executable: PathBuf,
 }
 
@@ -55,6 +57,7 @@ fn program(message: &Value) -> Option<Built> {
         folder: manifest.parent()?.to_owned(),
         target: target["name"].as_str()?.to_owned(),
         kind: kind.to_owned(),
+        is_test: message["profile"]["test"] == true,
         executable: PathBuf::from(executable),
     })
 }
@@ -90,6 +93,7 @@ mod tests {
             "package_id": "path+file:///a/crates/md#warpsmith-md@0.2.0",
             "manifest_path": "/a/crates/md/Cargo.toml",
             "target": {"kind": ["test"], "name": "integration"},
+            "profile": {"test": true},
             "executable": "/a/target/debug/deps/integration-1",
         });
         let built = program(&test).expect("a program");
@@ -97,6 +101,7 @@ mod tests {
             (built.package.as_str(), built.kind.as_str()),
             ("warpsmith-md", "test")
         );
+        assert!(built.is_test);
         assert_eq!(built.folder, PathBuf::from("/a/crates/md"));
     }
 }

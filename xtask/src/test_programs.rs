@@ -32,6 +32,8 @@ pub(crate) fn run(variables: &[(&str, &str)]) -> Result<()> {
     // One build for the libraries, the programs and the tests. Not `--bins` before: without the tests,
     // dependencies have other features, and everything would be compiled twice.
     let mut programs = cargo::build(&["test", "--workspace", "--no-run"])?;
+    // Integration tests bring the programs that they start.
+    programs.retain(|program| program.is_test);
     // Those of whole crates, browsers and servers take longest: they are not left for the end.
     programs.sort_by_key(|program| program.kind != "test");
     // Tests of procedural macros are linked to the compiler's own libraries.

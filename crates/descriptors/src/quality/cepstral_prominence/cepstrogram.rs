@@ -115,7 +115,7 @@ impl Cepstrogram {
         frame < self.frames && end.min(self.narrow.length() as i64) <= self.samples.end() as i64
     }
 
-    /// The power cepstrum of a frame that is there; those before it are not asked for again.
+    /// The power cepstrum of a frame that is there; those before it are no longer known.
     pub(super) fn frame(&mut self, frame: usize) -> Vec<f64> {
         let start = self.start(frame);
         self.samples.forget(start.max(0) as usize);
