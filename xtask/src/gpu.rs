@@ -3,12 +3,15 @@
 //! a script into a folder instead, for a GPU machine without a Rust toolchain.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use serde_json::Value;
 
-use crate::{cargo, workspace};
+use crate::workspace;
 
 #[derive(Args)]
 pub(crate) struct Gpu {
@@ -64,18 +67,34 @@ impl Gpu {
 fn build() -> Result<Vec<(String, PathBuf)>> {
     let mut built = vec![(
         "warpsmith".to_owned(),
-        release(&["build", "--package", "warpsmith"])?,
+        cargo(&["build", "--package", "warpsmith"])?,
     )];
     for (package, test) in TESTS {
-        let path = release(&["test", "--no-run", "--package", package, "--test", test])?;
+        let path = cargo(&["test", "--no-run", "--package", package, "--test", test])?;
         built.push((format!("test-{package}-{test}"), path));
     }
     Ok(built)
 }
 
 /// Runs cargo in the release profile and returns the executable that it made.
-fn release(arguments: &[&str]) -> Result<PathBuf> {
-    let built = cargo::build(&[arguments, &["--release"]].concat())?;
-    let last = built.into_iter().next_back();
-    Ok(last.context("cargo made no executable")?.executable)
+fn cargo(arguments: &[&str]) -> Result<PathBuf> {
+    let mut child = Command::new("cargo")
+        .args(arguments)
+        .args(["--release", "--message-format", "json-render-diagnostics"])
+        .current_dir(workspace::root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start `cargo`")?;
+    let output = child.stdout.take().context("cargo has no output")?;
+    let mut executable = None;
+    for line in BufReader::new(output).lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        if let Some(path) = message["executable"].as_str() {
+            executable = Some(PathBuf::from(path));
+        }
+    }
+    if !child.wait()?.success() {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    executable.context("cargo made no executable")
 }

@@ -2,7 +2,6 @@
 
 mod api;
 mod axe;
-mod cargo;
 mod compat;
 mod conformance;
 mod dist;
@@ -18,7 +17,6 @@ mod precision;
 mod python;
 mod schemas;
 mod test;
-mod test_programs;
 mod wheels;
 mod workspace;
 

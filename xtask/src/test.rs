@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::fuzz::Fuzz;
-use crate::workspace::run;
-use crate::{axe, kernels, oracles, packages, python, schemas, test_programs, wheels};
+use crate::workspace::{run, run_with};
+use crate::{axe, kernels, oracles, packages, python, schemas, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {
@@ -60,7 +60,9 @@ impl Test {
         }
         // Trials that need the full set-up read it.
         let full = [("WARPSMITH_FULL", if self.full { "1" } else { "0" })];
-        test_programs::run(&full)?;
+        // One build for the libraries, the programs and the tests. Not `--bins` before: without the
+        // tests, dependencies have other features, and everything would be compiled twice.
+        run_with("cargo", &["test", "--workspace", "--no-fail-fast"], &full)?;
         if self.full {
             // Not of every program: a trial that is ignored because it cannot run would fail.
             run(
