@@ -8,6 +8,7 @@
 
 mod average;
 mod cepstrogram;
+mod slopes;
 mod trend;
 
 use std::collections::VecDeque;
