@@ -364,7 +364,9 @@ fn origins_of_alive(
             let skipped = end.saturating_sub(k + reach + 1);
             let low = (k + reach + 1).saturating_sub(end);
             let weights = &falling[(width - end + skipped).min(width - first)..width - first];
-            for (key, weight) in keys[low..].iter_mut().zip(weights) {
+            // A long step reaches bins beyond the last at all of these offsets.
+            let reached = keys.get_mut(low..).unwrap_or_default();
+            for (key, weight) in reached.iter_mut().zip(weights) {
                 *key = (*key).max(score + weight);
             }
         }
@@ -510,8 +512,9 @@ mod tests {
     #[test]
     fn the_local_search_finds_a_path_as_good_as_the_full_search() {
         let mut seed = 1;
-        // A triangle within the offsets that a key tells apart, and one beyond.
-        for (bins, reach) in [(37, 4), (90, 40)] {
+        // A triangle within the offsets that a key tells apart, one beyond, and two that reach beyond the bins at
+        // all offsets of a run.
+        for (bins, reach) in [(37, 4), (90, 40), (90, 80), (37, 200)] {
             for _ in 0..12 {
                 let frames = noise(bins, 30, &mut seed);
                 let mut lattice = Lattice::new(bins, reach, 0.01, frames.len());
