@@ -39,13 +39,15 @@ template <class... T> struct tuple_t {
 template <class T, class... Rest> struct tuple_t<T, Rest...> {
     T first;
     tuple_t<Rest...> rest;
+    tuple_t() = default;
+    WP_INLINE tuple_t(const T& head, const Rest&... tail) : first(head), rest(tail...) {}
     WP_INLINE tuple_t& operator+=(const tuple_t&) { return *this; }
 };
 }
 //@ tuple
 namespace wp {
-template <class T> WP_INLINE tuple_t<T> tuple(const T& a) { return {a, {}}; }
-template <class T, class... Rest> WP_INLINE tuple_t<T, Rest...> tuple(const T& a, const Rest&... rest) { return {a, tuple(rest...)}; }
+template <class T> WP_INLINE tuple_t<T> tuple(const T& a) { return tuple_t<T>(a); }
+template <class T, class... Rest> WP_INLINE tuple_t<T, Rest...> tuple(const T& a, const Rest&... rest) { return tuple_t<T, Rest...>(a, rest...); }
 }
 //@ extract | tuple_t
 namespace wp {

@@ -6,6 +6,8 @@ template <class T> struct quat_t {
     enum { components = 4 };
     T c[4];
     quat_t() = default;
+    // One number is the first component.
+    explicit WP_INLINE quat_t(const T& x) : c{x, T(0), T(0), T(0)} {}
     WP_INLINE quat_t(const T& x, const T& y, const T& z, const T& w) : c{x, y, z, w} {}
     WP_INLINE quat_t(const vec_t<3, T>& v, const T& w) : c{v.c[0], v.c[1], v.c[2], w} {}
     WP_INLINE quat_t(const initializer_array<4, T>& values) : c{values[0], values[1], values[2], values[3]} {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use warpsmith_compiler::ir::{Function, FunctionKind, Module, Origin, Piece};
+use warpsmith_compiler::ir::{Function, FunctionKind, Module, Origin};
 use warpsmith_compiler::launch_abi::{
     AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
     nvrtc_options,
@@ -291,12 +291,9 @@ fn lacking(log: &str, module: &Module) -> Option<String> {
 /// The module without its adjoint.
 fn without_backward(module: &Module) -> Module {
     let mut module = module.clone();
-    let functions = module.functions.iter().chain([&module.kernel]);
     // `wp.grad(f)` calls an adjoint in the forward pass.
-    let asks_gradient = functions
-        .flat_map(|function| &function.texts)
-        .flat_map(|text| &text.forward)
-        .any(|piece| matches!(*piece, Piece::Text(name) if module.names.get(name).starts_with("adj_")));
+    let asks_gradient = (module.functions.iter().chain([&module.kernel]))
+        .any(|function| function.takes_gradients(&module.names));
     if let FunctionKind::Kernel { options, .. } = &mut module.kernel.kind {
         options.backward = false;
     }

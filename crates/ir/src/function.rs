@@ -391,6 +391,21 @@ impl Function {
         }
     }
 
+    /// Whether it calls an adjoint itself, by `wp.grad`: it has none of its own, and stands behind those that it
+    /// may call.
+    pub fn takes_gradients(&self, names: &Names) -> bool {
+        !matches!(self.custom().origin, Origin::Gradient { .. })
+            && self.texts.iter().any(|text| match text.forward.first() {
+                Some(Piece::Text(name)) => {
+                    let name = names.get(*name);
+                    name.strip_prefix("wp::")
+                        .unwrap_or(name)
+                        .starts_with("adj_")
+                }
+                _ => false,
+            })
+    }
+
     /// Whether something else is called in its place when a forward pass is repeated.
     pub fn is_replaced_in_replay(&self) -> bool {
         let custom = self.custom();

@@ -19,7 +19,7 @@ mod writer;
 use body::Forward;
 use buffer::Buffer;
 
-use warpsmith_ir::{Module, Origin};
+use warpsmith_ir::{Function, Module, Origin};
 
 /// Which C++ dialect is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +65,22 @@ pub fn emit_both(module: &Module, cuda: &mut String, cpu: &mut String) -> [usize
 /// Structs and functions.
 fn definitions(module: &Module, target: Target, text: &mut Buffer) {
     structs::emit(module, text);
-    let layouts: Vec<Forward> = module
-        .functions
+    let (late, early): (Vec<&Function>, Vec<&Function>) =
+        (module.functions.iter()).partition(|function| function.takes_gradients(&module.names));
+    let layouts: Vec<Forward> = early
         .iter()
         .map(|function| device_function::emit_forward(module, function, target, text))
         .collect();
     // Adjoints that call one of an author's own need it before them.
     for own in [true, false] {
-        for (function, layout) in module.functions.iter().zip(&layouts) {
+        for (function, layout) in early.iter().zip(&layouts) {
             if own == matches!(function.custom().origin, Origin::Gradient { .. }) {
                 device_function::emit_adjoint(module, function, target, layout, text);
             }
         }
+    }
+    for function in late {
+        device_function::emit_forward(module, function, target, text);
     }
 }
 

@@ -380,6 +380,7 @@ impl Scope {
                 }
                 None => type_of(self, tables, annotation)?,
             };
+            let is_python = matches!(evaluate(self, tables, annotation), Global::PythonType(_));
             let default = parameter
                 .default
                 .map(|default| evaluate(self, tables, default));
@@ -388,6 +389,7 @@ impl Scope {
                 ty,
                 default,
                 takes_function,
+                is_python,
             });
         }
         Ok(params)

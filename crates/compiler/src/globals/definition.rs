@@ -15,6 +15,8 @@ pub(crate) struct ParamDef {
     pub(crate) default: Option<Global>,
     /// Whether it is a `wp.Function`, which no type of C++ stands for.
     pub(crate) takes_function: bool,
+    /// Whether its type is written as one of Python's own.
+    pub(crate) is_python: bool,
 }
 
 /// What a function's return annotation says.

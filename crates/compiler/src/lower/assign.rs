@@ -185,6 +185,10 @@ impl Body<'_, '_> {
             let value = self.single(result)?;
             return self.store_through(parameter, value);
         }
+        if let Value::Gradient(of) = result {
+            self.symbols.set(name, Binding::Gradient(of));
+            return Ok(());
+        }
         let function = match result {
             Value::Function(set) => Some(Binding::Function(set)),
             Value::Builtin(index) => Some(Binding::Builtin(index)),

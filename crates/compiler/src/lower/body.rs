@@ -274,7 +274,7 @@ impl<'a, 's> Body<'a, 's> {
             Value::Type(_) | Value::PythonType(_) => {
                 fail("K016", "a type stands where a value is needed")
             }
-            Value::Function(_) | Value::Builtin(_) | Value::Callable => {
+            Value::Function(_) | Value::Builtin(_) | Value::Gradient(_) | Value::Callable => {
                 fail("K016", "a function stands where a value is needed")
             }
             Value::Int(_) => fail(

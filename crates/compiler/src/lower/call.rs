@@ -46,12 +46,15 @@ impl Body<'_, '_> {
             Some(Global::WarpCallable(name)) if self.shared.names.get(name) == "address_of" => {
                 return self.address_of(args, keywords);
             }
+            Some(Global::WarpCallable(name)) if self.shared.names.get(name) == "grad" => {
+                return self.differentiated(args, keywords);
+            }
             Some(Global::Builtin(index)) if BUILTINS[usize::from(index)].name == "static" => {
                 return self.static_value(args, keywords);
             }
             _ => {}
         }
-        if let Some(function) = self.differentiated(func)? {
+        if let Some(function) = self.gradient_called(func)? {
             return self.gradient_call(function, args, keywords);
         }
         let target = self
@@ -130,9 +133,9 @@ impl Body<'_, '_> {
     }
 
     /// A function that Warp's own library defines in Python, where its source was given.
-    fn library_function(&self, index: u16) -> Res<Target> {
+    pub(super) fn library_set(&self, index: u16) -> Res<u32> {
         match self.shared.scope.library_function(index) {
-            Some(set) => Ok(Target::Function(set)),
+            Some(set) => Ok(set),
             None => Err(hinted(
                 LIBRARY_FUNCTION,
                 format!(
@@ -152,7 +155,7 @@ impl Body<'_, '_> {
             match self.static_path(func) {
                 Some(Global::Function(set)) => return Ok(Target::Function(set)),
                 Some(Global::Builtin(index)) if BUILTINS[usize::from(index)].python => {
-                    return self.library_function(index);
+                    return self.library_set(index).map(Target::Function);
                 }
                 Some(Global::Builtin(index)) => return Ok(Target::Builtin(index, None)),
                 Some(Global::Type(ty)) => Value::Type(ty),

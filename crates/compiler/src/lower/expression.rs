@@ -73,6 +73,7 @@ impl Body<'_, '_> {
             Some(Binding::Var(var)) => return Ok(Value::Var(var)),
             Some(Binding::Function(set)) => return Ok(Value::Function(set)),
             Some(Binding::Builtin(index)) => return Ok(Value::Builtin(index)),
+            Some(Binding::Gradient(of)) => return Ok(Value::Gradient(of)),
             None => {}
         }
         match self.shared.scope.get(name) {

@@ -178,6 +178,10 @@ impl Body<'_, '_> {
                     }
                     Some(Binding::Function(set)) => known.push((expr, Global::Function(set))),
                     Some(Binding::Builtin(index)) => known.push((expr, Global::Builtin(index))),
+                    Some(Binding::Gradient(_)) => {
+                        let text = format!("`{text}` is a gradient, which has no value");
+                        return fail("K023", text);
+                    }
                     Some(Binding::Var(var)) => match self.constant(var) {
                         Some(constant) => known.push((expr, Global::Value(constant))),
                         None => {

@@ -60,7 +60,7 @@ impl Body<'_, '_> {
         Ok(None)
     }
 
-    fn params_of(&self, index: u32) -> Res<&[ParamDef]> {
+    pub(super) fn params_of(&self, index: u32) -> Res<&[ParamDef]> {
         match &self.shared.scope.functions[index as usize].params {
             Ok(params) => Ok(params),
             Err(problem) => Err(problem.clone().into()),
@@ -196,6 +196,7 @@ impl Body<'_, '_> {
                         return Ok(None);
                     }
                     param.ty = *ty;
+                    param.is_python = false;
                 }
                 None => {
                     if let Some(Global::Value(constant)) = param.default {
@@ -350,6 +351,16 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether what is called has no adjoint, since it takes gradients itself.
+    fn takes_gradients(&self, callee: Callee) -> bool {
+        match callee {
+            Callee::Function(index) => {
+                self.shared.functions[index as usize].takes_gradients(self.shared.names)
+            }
+            _ => false,
+        }
+    }
+
     /// Numbers defaults, loads references, and emits a call that has its results.
     fn emit_call(&mut self, callee: Callee, items: &[Item], outs: &[VarId]) -> Res<()> {
         let mut originals = Vec::with_capacity(items.len());
@@ -376,7 +387,7 @@ impl Body<'_, '_> {
             operands,
             template: None,
             braces: false,
-            has_adjoint: !items.is_empty(),
+            has_adjoint: !items.is_empty() && !self.takes_gradients(callee),
         });
         Ok(())
     }

@@ -22,11 +22,21 @@ pub(super) enum Value {
     PythonType(TypeId),
     Function(u32),
     Builtin(u16),
+    /// What `wp.grad` gives: only to be called.
+    Gradient(Differentiated),
     Module(PythonModule),
     /// A class that holds constants.
     Class(Name),
     /// Something that may only be called, by its name.
     Callable,
+}
+
+/// What `wp.grad` is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Differentiated {
+    /// All overloads of a function.
+    Function(u32),
+    Builtin(u16),
 }
 
 /// What a name of the body is bound to.
@@ -35,6 +45,7 @@ pub(super) enum Binding {
     Var(VarId),
     Function(u32),
     Builtin(u16),
+    Gradient(Differentiated),
 }
 
 /// A list that is nearly always short.

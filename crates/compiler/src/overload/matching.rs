@@ -49,7 +49,7 @@ pub(crate) fn select(
             }
         }
         if let Some(count) = outputs
-            && output_count(row.rule) != Some(count)
+            && row.rule.several_results() != Some(count)
         {
             return None;
         }
@@ -82,22 +82,12 @@ pub(crate) fn select_plain(
             .zip(kinds)
             .all(|(param, kind)| matches_kind(types, param.pattern, *kind, row.rule))
             && left.iter().all(|param| param.default != Default::Required)
-            && outputs.is_none_or(|count| output_count(row.rule) == Some(count));
+            && outputs.is_none_or(|count| row.rule.several_results() == Some(count));
         if fits {
             return Some(index);
         }
     }
     None
-}
-
-/// How many results a rule gives, where it gives several.
-fn output_count(rule: Rule) -> Option<usize> {
-    match rule {
-        Rule::Fixed(results) if results.len() > 1 => Some(results.len()),
-        Rule::Svd3 | Rule::Svd2 => Some(3),
-        Rule::Qr3 | Rule::Eig3 | Rule::QuatToAxisAngle => Some(2),
-        _ => None,
-    }
 }
 
 /// Python's own binding of arguments to parameters.

@@ -582,6 +582,49 @@ def slopes(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 }
 
 #[test]
+fn a_gradient_has_a_value_for_each_parameter_and_each_result_counts() {
+    let source = "
+import warp as wp
+from typing import Any
+
+@wp.func
+def both(x: float, n: int, y: Any):
+    return x * y, y * float(n)
+
+@wp.func
+def turned(f: wp.Function, x: float):
+    return f(x) * x
+
+@wp.kernel(enable_backward=False)
+def slopes(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a, n, b = wp.grad(both)(x[i], 3, 2.0)
+    y[0] = a
+    y[1] = float(n)
+    y[2] = b
+    slope = wp.grad(turned)
+    y[3] = slope(wp.sqrt, x[i])
+    c, d = wp.grad(wp.mul)(x[i], x[i])
+    y[4] = c + d
+    e, f = wp.grad(wp.pow)(2.0, 2.0)
+    y[5] = e
+    y[6] = wp.grad(wp.sqrt)(x[i])
+    axis = wp.grad(wp.quat_to_axis_angle)(wp.quat(0.0, 0.0, 0.6, 0.8))
+    y[7] = axis[3]
+    g = wp.grad(wp.svd3)(wp.diag(wp.vec3(3.0, 2.0, 1.0)))
+    y[8] = g[0, 0]
+";
+    let mut arguments = [floats(&[4.0]), floats(&[0.0; 9])];
+    assert!(run(source, &[1], &mut arguments).findings.is_empty());
+    let seen = values(&arguments[1]);
+    // Warp's own numbers on a CPU.
+    let expected = [2.0, 0.0, 7.0, 3.0, 8.0, 4.0, 0.25, -1.2, 1.0];
+    for (value, expected) in seen.iter().zip(expected) {
+        assert!((value - expected).abs() < 1e-5, "{seen:?}");
+    }
+}
+
+#[test]
 fn a_value_that_is_only_carried_along_needs_not_be_there() {
     // Behind the branch, `n` is joined and carried round the loop; only the branch uses it.
     let source = "

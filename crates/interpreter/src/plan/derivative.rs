@@ -225,19 +225,34 @@ impl<'m> Builder<'m> {
         }) else {
             return;
         };
+        let zero = self.bits(ty, 0);
+        let mut pairs = Vec::with_capacity(kind.outputs());
+        for (out, dual) in outputs.iter().zip(output_duals) {
+            let value_type = frame.value_type(self, *out);
+            for n in 0..self.layout(value_type).leaves.len() {
+                let dual = frame.dual(*dual).map_or(zero, |dual| dual.at(n));
+                pairs.push((frame.cell(*out).at(n), dual));
+            }
+        }
+        self.factor_shares(kind, ty, &pairs, target);
+    }
+
+    /// Adds what a matrix receives of the gradients of its factors, numbers and gradients in pairs, to the dual at
+    /// `target`.
+    pub(super) fn factor_shares(
+        &mut self,
+        kind: Factorisation,
+        ty: Scalar,
+        pairs: &[(Cell, Cell)],
+        target: Cell,
+    ) {
         let (src, dst) = (
             self.cells_for(2 * kind.outputs()),
             self.cells_for(kind.inputs()),
         );
-        let (mut next, zero) = (0, self.bits(ty, 0));
-        for (out, dual) in outputs.iter().zip(output_duals) {
-            let value_type = frame.value_type(self, *out);
-            for n in 0..self.layout(value_type).leaves.len() {
-                self.copy(ty, src.at(next), frame.cell(*out).at(n));
-                let dual = frame.dual(*dual).map_or(zero, |dual| dual.at(n));
-                self.copy(ty, src.at(kind.outputs() + next), dual);
-                next += 1;
-            }
+        for (n, (factor, dual)) in pairs.iter().enumerate() {
+            self.copy(ty, src.at(n), *factor);
+            self.copy(ty, src.at(kind.outputs() + n), *dual);
         }
         let backward = true;
         self.emit(Instruction::Factor {

@@ -14,6 +14,7 @@ mod dense_call;
 mod derivative;
 mod effect;
 mod frame;
+mod gradient_call;
 mod initialised;
 mod inplace;
 mod inverse;

@@ -39,7 +39,18 @@ impl<'m> Builder<'m> {
             return;
         };
         let duals: Vec<Cell> = (0..noise.outputs()).map(|n| dual.at(n)).collect();
-        let src = self.gathered(&args, &duals);
+        self.noise_shares(noise, &args, &duals, target);
+    }
+
+    /// Adds what the point receives of the results' gradients to the dual at `target`.
+    pub(super) fn noise_shares(
+        &mut self,
+        noise: Noise,
+        args: &[Operand],
+        duals: &[Cell],
+        target: Cell,
+    ) {
+        let src = self.gathered(args, duals);
         let dst = self.cells_for(noise.axes());
         self.emit(Instruction::Noise {
             noise,

@@ -8,6 +8,8 @@ use warpsmith_ir::{Function, Piece, Text, VarId};
 pub(super) struct Statement<'m> {
     /// The C++ function, without its namespace.
     pub(super) name: &'m str,
+    /// Whether it has Warp's namespace.
+    pub(super) is_builtin: bool,
     /// Words of its template arguments.
     pub(super) template: Vec<&'m str>,
     pub(super) args: Vec<Arg<'m>>,
@@ -53,7 +55,8 @@ pub(super) fn read<'m>(names: &'m Names, text: &Text) -> Option<Statement<'m>> {
     }
     let (name, rest) = pieces.split_first()?;
     let name = word(names, name)?;
-    let name = name.strip_prefix("wp::").unwrap_or(name);
+    let own = name.strip_prefix("wp::");
+    let (name, is_builtin) = (own.unwrap_or(name), own.is_some());
     let open = rest
         .iter()
         .position(|piece| word(names, piece) == Some("("))?;
@@ -84,6 +87,7 @@ pub(super) fn read<'m>(names: &'m Names, text: &Text) -> Option<Statement<'m>> {
     });
     Some(Statement {
         name,
+        is_builtin,
         template,
         args,
         out,

@@ -210,3 +210,15 @@ pub enum Rule {
     VoxelElement,
     Removed,
 }
+
+impl Rule {
+    /// The number of results, where there are several.
+    pub fn several_results(self) -> Option<usize> {
+        match self {
+            Self::Fixed(results) if results.len() > 1 => Some(results.len()),
+            Self::Svd3 | Self::Svd2 => Some(3),
+            Self::Qr3 | Self::Eig3 | Self::QuatToAxisAngle => Some(2),
+            _ => None,
+        }
+    }
+}
