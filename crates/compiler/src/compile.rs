@@ -9,7 +9,9 @@ use warpsmith_core::Finding;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
-use crate::globals::{Bind, Global, ModuleText, Place, ProjectModule, Scope, Tables, imported};
+use crate::globals::{
+    Bind, Global, ModuleText, Place, ProjectModule, Scope, Tables, imported, package,
+};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::syntax::{Converter, List, SourceText, StmtKind, Tree, check_limits, subset};
 use warpsmith_ir::names::Names;
@@ -120,7 +122,8 @@ pub const RUNTIME_LIBRARY: &str = include_str!("runtime_library.py");
 const MAX_MODULES: usize = 4096;
 const MAX_TEXT: usize = 64 << 20;
 
-/// Most modules of other people's packages that do not know Warp: what constants such packages have they give at once.
+/// Most modules of one of other people's packages that do not know Warp: what constants such a package has it gives
+/// at once.
 const MAX_CLOSED: usize = 128;
 
 /// How many functions are kept for their memory.
@@ -328,11 +331,12 @@ impl Compiler {
         let mut seen: Vec<String> = vec![place.module.to_owned()];
         let mut at = 0;
         while at < self.modules.len() && self.modules.len() < MAX_MODULES {
-            let is_closed = self.modules[at].is_closed;
+            let of = &self.modules[at];
+            let closed = of.is_closed.then(|| package(&of.name).to_owned());
             for name in imported(&self.tree, &self.names, &self.modules[at]) {
                 if seen.contains(&name)
                     || self.text.len() > MAX_TEXT
-                    || (is_closed && self.closed_modules() >= MAX_CLOSED)
+                    || (closed.as_deref()).is_some_and(|own| self.closed_modules(own) >= MAX_CLOSED)
                 {
                     continue;
                 }
@@ -345,10 +349,13 @@ impl Compiler {
         }
     }
 
-    /// How many modules of other people's packages were read that do not know Warp.
-    fn closed_modules(&self) -> usize {
+    /// How many modules of a package of other people's were read that do not know Warp. Such a module leads to its
+    /// own package alone, so that one of very many modules takes nothing from the others.
+    fn closed_modules(&self, own: &str) -> usize {
         let modules = self.modules.iter();
-        modules.filter(|module| module.is_closed).count()
+        modules
+            .filter(|module| module.is_closed && package(&module.name) == own)
+            .count()
     }
 
     fn read_module(&mut self, name: &str, found: &ModuleText, text: &str) -> Result<(), Problem> {
@@ -364,10 +371,7 @@ impl Compiler {
             is_closed: false,
         };
         // Other people's packages that do not know Warp have constants of their own at most.
-        let is_own = |module: &ProjectModule| {
-            let package = |name: &str| name.split('.').next().map(str::to_owned);
-            package(&module.name) == package(name)
-        };
+        let is_own = |module: &ProjectModule| package(&module.name) == package(name);
         let is_package = found.package || name.contains('.');
         module.is_closed = is_package
             && !self.modules.first().is_none_or(is_own)

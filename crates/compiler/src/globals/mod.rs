@@ -31,7 +31,7 @@ pub(crate) use definition::{
 };
 pub(crate) use evaluate::evaluate;
 pub use project::{ModuleText, Modules, Place};
-pub(crate) use project::{ProjectModule, imported};
+pub(crate) use project::{ProjectModule, imported, package};
 pub(crate) use rounding::round_to;
 pub(crate) use value::{
     Global, Known, PythonModule, Scope, Tables, attribute, fallback, resolve_path,

@@ -55,7 +55,6 @@ pub(crate) struct ProjectModule {
 impl ProjectModule {
     /// Whether a module that this one imports is of interest.
     fn may_lead_to(&self, name: &str) -> bool {
-        let package = |name: &str| name.split('.').next().map(str::to_owned);
         !self.is_closed || package(name) == package(&self.name)
     }
 
@@ -73,10 +72,14 @@ impl ProjectModule {
     }
 }
 
+/// The package that a module lies in, which may be the module itself.
+pub(crate) fn package(name: &str) -> &str {
+    name.split('.').next().unwrap_or("")
+}
+
 /// Whether a module is one that is known without its text, or lies in one.
 fn is_known(name: &str) -> bool {
-    let first = name.split('.').next().unwrap_or("");
-    matches!(first, "warp" | "math" | "numpy" | "typing")
+    matches!(package(name), "warp" | "math" | "numpy" | "typing")
 }
 
 /// The position of a module.

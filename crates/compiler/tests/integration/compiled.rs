@@ -37,8 +37,13 @@ def member(k: wp.array(dtype=int)):
 
 /// What becomes of each kernel of a project that imports a package with a compiled module.
 fn each(package: &[(&str, &str)]) -> Vec<Result<String, String>> {
+    each_of(KERNELS, package)
+}
+
+fn each_of(kernels: &str, package: &[(&str, &str)]) -> Vec<Result<String, String>> {
     let root = tempfile::tempdir().unwrap();
-    let files = package.iter().chain(&[("kernels.py", KERNELS)]);
+    let own = [("kernels.py", kernels)];
+    let files = package.iter().chain(&own);
     for (name, text) in files {
         let path = root.path().join(name);
         fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).unwrap();
@@ -48,7 +53,7 @@ fn each(package: &[(&str, &str)]) -> Vec<Result<String, String>> {
     let mut all = Vec::new();
     Compiler::new()
         .compile_each(
-            KERNELS,
+            kernels,
             &Options::default(),
             Some(&folder.place()),
             &mut |_, compiled| {
@@ -101,4 +106,23 @@ fn a_library_of_very_many_headers_is_left_alone() {
     files.push(("engine/__init__.py", "from engine._core import *\n"));
     files.push(("engine/_core.so", "\u{7f}ELF"));
     assert!(each(&files).iter().all(Result::is_err));
+}
+
+#[test]
+fn a_package_of_very_many_modules_hides_no_other() {
+    let imports: String = (0..200).map(|at| format!("import big.m{at}\n")).collect();
+    let names: Vec<String> = (0..200).map(|at| format!("big/m{at}.py")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    files.extend([
+        ("big/__init__.py", imports.as_str()),
+        ("engine/__init__.py", "from engine.near import *\n"),
+        ("engine/near.py", "from engine.far import *\n"),
+        (
+            "engine/far.py",
+            "engTINY = 1e-15\nclass engKind:\n    engSPHERE = 4\n    engBOX = 5\n",
+        ),
+    ]);
+    let kernels = KERNELS.replace("import engine\n", "import big\nimport engine\n");
+    let all = each_of(&kernels, &files);
+    assert!(all[0].is_ok(), "{all:?}");
 }
