@@ -671,12 +671,11 @@ def test_what_is_not_there_says_so():
         wp.render.UsdRenderer("out.usd")
 
     @wp.kernel
-    def tiled(x: wp.array[float]):
-        rng = wp.rand_init(1)
-        wp.tile_store(x, wp.tile_randf(shape=4, rng=rng))
+    def tiled(tree: wp.uint64, x: wp.array[wp.vec3]):
+        found = wp.tile_bvh_query_aabb(tree, x[0], x[1])
 
-    with pytest.raises(warpsmith.KernelRefused, match="tile_randf"):
-        wp.launch_tiled(tiled, dim=1, inputs=[wp.zeros(4, dtype=float)], block_dim=32)
+    with pytest.raises(warpsmith.KernelRefused, match="tile_bvh_query_aabb"):
+        wp.launch_tiled(tiled, dim=1, inputs=[0, wp.zeros(2, dtype=wp.vec3)], block_dim=32)
 
 
 def test_tiles_carry_gradients():

@@ -498,6 +498,75 @@ fn a_tile_is_a_threads_own_and_its_gradient_goes_back_through_it() {
 }
 
 #[test]
+fn what_threads_scatter_into_a_tile_is_added_or_stored_where_there_is_something() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def scatter(x: wp.array(dtype=float), n: wp.array(dtype=float), o: wp.array(dtype=float)):
+    i, j = wp.tid()
+    t = wp.tile_zeros(shape=4, dtype=float)
+    at = int(n[i])
+    wp.tile_scatter_add(t, at, x[i], x[i] < 3.0)
+    wp.tile_scatter_add(t, i=at, value=x[i] * x[i], has_value=True, atomic=False)
+    wp.tile_scatter_masked(t, 3, 5.0 * x[i], i == 1)
+    t[at] *= 2.0
+    wp.tile_store(o, t, offset=i * 4)
+";
+    let weights = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    let mut arguments = [
+        with_gradient(&[2.0, 3.0], &[0.0; 2]),
+        with_gradient(&[1.0, 3.0], &[0.0; 2]),
+        with_gradient(&[0.0; 8], &weights),
+    ];
+    assert!(run(source, &[2, 1], &mut arguments).findings.is_empty());
+    assert_eq!(
+        values(&arguments[2]),
+        [0.0, 12.0, 0.0, 0.0, 0.0, 0.0, 0.0, 30.0]
+    );
+    assert!(back(source, &[2, 1], &mut arguments).findings.is_empty());
+    assert_eq!(gradient(&arguments[0]), [20.0, 80.0]);
+    // A place outside the tile is no place.
+    let mut arguments = [floats(&[2.0, 3.0]), floats(&[1.0, 4.0]), floats(&[0.0; 8])];
+    assert!(!run(source, &[2, 1], &mut arguments).findings.is_empty());
+}
+
+#[test]
+fn a_tile_of_random_numbers_has_those_of_warps_cpu() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def draws(o: wp.array(dtype=float)):
+    i, j = wp.tid()
+    rng = wp.rand_init(42, i)
+    wp.tile_store(o, wp.tile_randf(shape=3, rng=rng))
+    wp.tile_store(o, wp.tile_randf(shape=3, rng=rng, min=1.0, max=2.5), offset=3)
+    a = wp.tile_randi(shape=3, rng=rng)
+    b = wp.tile_randi(shape=3, rng=rng, min=-3, max=10)
+    wp.tile_store(o, wp.tile_astype(a, dtype=float), offset=6)
+    wp.tile_store(o, wp.tile_astype(b, dtype=float), offset=9)
+";
+    let mut arguments = [floats(&[0.0; 12])];
+    assert!(run(source, &[1, 1], &mut arguments).findings.is_empty());
+    let warp = [
+        0.185_914_7,
+        0.729_618_55,
+        0.960_425_85,
+        1.278_872,
+        2.094_427_8,
+        2.440_638_8,
+        798_497_746_i32 as f32,
+        -1_161_279_442_i32 as f32,
+        -169_969_590_i32 as f32,
+        4.0,
+        8.0,
+        8.0,
+    ];
+    assert_eq!(values(&arguments[0]), warp);
+}
+
+#[test]
 fn a_sum_of_tiles_of_structs_leaves_fields_without_an_atomic_sum() {
     let source = "import warp as wp\n\n@wp.struct\nclass Mark:\n    flag: wp.bool\n    small: wp.int8\n    \
         value: wp.float32\n\n@wp.kernel(enable_backward=False)\n\

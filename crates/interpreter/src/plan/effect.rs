@@ -142,7 +142,7 @@ impl<'m> Builder<'m> {
     }
 
     /// The next word of the generator whose state lies in `state`.
-    fn next_word(&mut self, state: Cell) -> Cell {
+    pub(super) fn next_word(&mut self, state: Cell) -> Cell {
         let (op, ty) = (Unary::Pcg, Scalar::U32);
         self.emit(Instruction::Unary {
             op,
@@ -156,7 +156,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Uniform in [0, 1): 24 bits, as many as a `float32` holds exactly.
-    fn next_unit(&mut self, state: Cell) -> Cell {
+    pub(super) fn next_unit(&mut self, state: Cell) -> Cell {
         let word = self.next_word(state);
         let eight = self.bits(Scalar::U32, 8);
         let high = self.binary(Binary::Shr, Scalar::U32, word, eight);
@@ -165,11 +165,19 @@ impl<'m> Builder<'m> {
         self.binary(Binary::Mul, Scalar::F32, float, scale)
     }
 
-    fn next_between(&mut self, state: Cell, low: Cell, high: Cell) -> Cell {
+    pub(super) fn next_between(&mut self, state: Cell, low: Cell, high: Cell) -> Cell {
         let unit = self.next_unit(state);
         let width = self.binary(Binary::Sub, Scalar::F32, high, low);
         let scaled = self.binary(Binary::Mul, Scalar::F32, width, unit);
         self.binary(Binary::Add, Scalar::F32, scaled, low)
+    }
+
+    /// The next integer from `low` to before `high`, both of 32 bits.
+    pub(super) fn next_integer_between(&mut self, state: Cell, low: Cell, high: Cell) -> Cell {
+        let word = self.next_word(state);
+        let width = self.binary(Binary::Sub, Scalar::U32, high, low);
+        let rest = self.binary(Binary::Mod, Scalar::U32, word, width);
+        self.binary(Binary::Add, Scalar::U32, low, rest)
     }
 
     fn next_angle(&mut self, state: Cell) -> Cell {
@@ -194,10 +202,7 @@ impl<'m> Builder<'m> {
                 vec![self.cast(Scalar::U32, Scalar::I32, word)]
             }
             ("randu" | "randi", &[low, high]) => {
-                let word = self.next_word(state);
-                let width = self.binary(Binary::Sub, Scalar::U32, high, low);
-                let rest = self.binary(Binary::Mod, Scalar::U32, word, width);
-                vec![self.binary(Binary::Add, Scalar::U32, low, rest)]
+                vec![self.next_integer_between(state, low, high)]
             }
             ("randf", []) => vec![self.next_unit(state)],
             ("randf", &[low, high]) => vec![self.next_between(state, low, high)],

@@ -3,8 +3,12 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
+use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Extent, Query, Scalar, Tile, Type, TypeId};
 use warpsmith_ir::{Piece, VarId};
+
+/// The names of indices.
+const INDICES: [&str; 4] = ["i", "j", "k", "l"];
 
 impl Body<'_, '_> {
     /// `tile(x)`: the value of each thread.
@@ -144,21 +148,28 @@ impl Body<'_, '_> {
         Ok(self.result_value(&outs))
     }
 
-    /// The tile, its indices and the rest of a scatter's arguments.
-    fn scatter_args(&mut self, name: &str, positional: &[Value], last: usize) -> Res<Vec<Arg>> {
-        let [a, rest @ ..] = positional else {
-            return fail("K007", format!("`{name}` takes a tile first"));
-        };
-        let (var, tile) = self.needed_tile(Some(*a), "a")?;
+    /// The tile, its indices, the value and whether there is one.
+    fn scatter_args(&mut self, name: &str, given: Given<'_>) -> Res<Vec<Arg>> {
+        let (var, tile) = self.needed_tile(self.given_as(0, "a", given), "a")?;
         let rank = tile.shape.len();
-        if rest.len() != rank + last || rank > 4 {
+        if rank > INDICES.len() {
+            return fail(
+                "K011",
+                format!("`{name}` takes a tile of at most four dimensions"),
+            );
+        }
+        let mut params = vec!["a"];
+        params.extend(&INDICES[..rank]);
+        params.extend(["value", "has_value"]);
+        let values = self.in_order(name, &params, given)?;
+        if values.len() != params.len() {
             return fail(
                 "K011",
                 format!("`{name}`: the number of indices does not fit the tile"),
             );
         }
         let mut args = vec![Arg::Var(var)];
-        for (at, value) in rest.iter().enumerate() {
+        for (at, value) in values[1..].iter().enumerate() {
             let value = self.single(*value)?;
             if at < rank {
                 self.index_arg(value)?;
@@ -175,11 +186,14 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn tile_scatter_add(&mut self, (positional, named): Given<'_>) -> Res<Value> {
-        let [has_value, atomic] =
-            self.bind("tile_scatter_add", ["has_value", "atomic"], (&[], named))?;
-        let mut all = positional.to_vec();
-        all.extend(has_value);
-        let args = self.scatter_args("tile_scatter_add", &all, 2)?;
+        let is_atomic = |(name, _): &&(Name, Value)| self.shared.names.get(*name) == "atomic";
+        let atomic = named.iter().find(is_atomic).map(|(_, value)| *value);
+        let rest: Vec<(Name, Value)> = named
+            .iter()
+            .filter(|pair| !is_atomic(pair))
+            .copied()
+            .collect();
+        let args = self.scatter_args("tile_scatter_add", (positional, &rest))?;
         let atomic = self.flag(atomic, true)?;
         let mut native = Native::new("tile_scatter_add");
         if !atomic {
@@ -189,11 +203,8 @@ impl Body<'_, '_> {
         Ok(self.result_value(&[]))
     }
 
-    pub(super) fn tile_scatter_masked(&mut self, (positional, named): Given<'_>) -> Res<Value> {
-        let [has_value] = self.bind("tile_scatter_masked", ["has_value"], (&[], named))?;
-        let mut all = positional.to_vec();
-        all.extend(has_value);
-        let args = self.scatter_args("tile_scatter_masked", &all, 2)?;
+    pub(super) fn tile_scatter_masked(&mut self, given: Given<'_>) -> Res<Value> {
+        let args = self.scatter_args("tile_scatter_masked", given)?;
         self.emit_native(Native::new("tile_scatter_masked"), &args, &[]);
         Ok(self.result_value(&[]))
     }

@@ -154,13 +154,12 @@ impl Body<'_, '_> {
     }
 
     /// `tile_extract(a, i, …)`.
-    pub(super) fn tile_extract_call(&mut self, (positional, named): Given<'_>) -> Res<Value> {
-        let [a, indices @ ..] = positional else {
+    pub(super) fn tile_extract_call(&mut self, given: Given<'_>) -> Res<Value> {
+        let params = ["a", "i", "j", "k", "l", "m", "n"];
+        let values = self.in_order("tile_extract", &params, given)?;
+        let [a, indices @ ..] = values.as_slice() else {
             return fail("K007", "`tile_extract` takes a tile and its indices");
         };
-        if !named.is_empty() {
-            return fail("K021", "`tile_extract` with keywords is not supported");
-        }
         let (target, _) = self.needed_tile(Some(*a), "a")?;
         let mut vars = Vec::with_capacity(indices.len());
         for index in indices {
@@ -278,7 +277,11 @@ impl Body<'_, '_> {
             return fail("K008", "a tile is expected");
         };
         let Some((name, differentiable)) = inplace(op) else {
-            return fail("K021", "this update of a tile's element is not supported");
+            let current = self.tile_extract(target, indices)?;
+            let value = self.eval_var(value)?;
+            let result = self.call_operator(op, &[current, value])?;
+            let result = self.single(result)?;
+            return self.tile_store_subscript(target, indices, result);
         };
         if indices.len() != tile.shape.len() || indices.len() > 4 {
             return fail("K008", "an update is of one element of a tile");

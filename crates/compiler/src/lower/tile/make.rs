@@ -3,6 +3,7 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
+use crate::globals::round_to;
 use warpsmith_ir::types::{Extent, Scalar, Tile, Type, TypeId};
 use warpsmith_ir::{Constant, Number, VarId};
 
@@ -94,9 +95,6 @@ impl Body<'_, '_> {
         }
         let params = ["shape", "rng", "min", "max", "storage"];
         let [shape, rng, min, max, storage] = self.bind(name, params, given)?;
-        if min.is_some() || max.is_some() {
-            return fail("K021", format!("`{name}` with bounds is not supported"));
-        }
         let shape = self.tile_shape(shape)?;
         let rng = self.needed_var(rng, "rng")?;
         if self.value_ty(rng) != TypeId::U32 {
@@ -108,14 +106,63 @@ impl Body<'_, '_> {
         } else {
             TypeId::F32
         };
+        let mut args = vec![Arg::Var(rng)];
+        args.extend(self.random_bounds(name, element, min, max)?);
         let mut template = Vec::new();
         for extent in &shape {
             template.push(self.extent_piece(*extent));
         }
         let out = self.tile_var(Tile::dense(element, shape, shared));
         let native = Native::new(name).template(template).forward_only();
-        self.emit_native(native, &[Arg::Var(rng)], &[out]);
+        self.emit_native(native, &args, &[out]);
         Ok(Value::Var(out))
+    }
+
+    /// The bounds of random numbers, both or none: constants of the elements' kind.
+    fn random_bounds(
+        &self,
+        name: &str,
+        element: TypeId,
+        min: Option<Value>,
+        max: Option<Value>,
+    ) -> Res<Vec<Arg>> {
+        let (min, max) = match (min, max) {
+            (None, None) => return Ok(Vec::new()),
+            (Some(min), Some(max)) => (min, max),
+            _ => return fail("K007", format!("`{name}` takes both bounds or none")),
+        };
+        let number = |value: Value| -> Res<Number> {
+            match self.constant(self.single(value)?) {
+                Some(Constant::Number(Number::Int(bound))) if element == TypeId::I32 => {
+                    match i32::try_from(bound) {
+                        Ok(_) => Ok(Number::Int(bound)),
+                        Err(_) => fail("K020", format!("a bound of `{name}` is no int32")),
+                    }
+                }
+                Some(Constant::Number(Number::Float(bound))) if element == TypeId::F32 => {
+                    Ok(Number::Float(f64::from(bound as f32)))
+                }
+                _ => fail(
+                    "K020",
+                    format!("the bounds of `{name}` are constants of the elements' kind"),
+                ),
+            }
+        };
+        let (min, max) = (number(min)?, number(max)?);
+        let rises = match (min, max) {
+            (Number::Int(min), Number::Int(max)) => max > min,
+            (Number::Float(min), Number::Float(max)) => max > min,
+            _ => false,
+        };
+        if !rises {
+            return fail(
+                "K020",
+                format!("`{name}`: the upper bound is above the lower"),
+            );
+        }
+        Ok([min, max]
+            .map(|bound| Arg::Constant(element, Constant::Number(bound)))
+            .to_vec())
     }
 
     /// `tile_arange(stop)`, `(start, stop)`, `(start, stop, step)`.
@@ -125,8 +172,8 @@ impl Body<'_, '_> {
         let Type::Scalar(scalar) = self.shared.types.get(element) else {
             return fail("K008", "`tile_arange` makes a tile of scalars");
         };
-        if !matches!(scalar, Scalar::F32 | Scalar::F64) && !scalar.is_int() {
-            return fail("K021", "`tile_arange` of this type is not supported");
+        if !scalar.is_float() && !scalar.is_int() {
+            return fail("K008", "`tile_arange` makes a tile of numbers");
         }
         let shared = self.storage(storage)?;
         let mut vars = Vec::with_capacity(3);
@@ -154,8 +201,10 @@ impl Body<'_, '_> {
             _ => return fail("K007", "`tile_arange` takes one to three numbers"),
         };
         let mut quotient = (stop.1 - start.1) / step.1;
-        if scalar == Scalar::F32 {
-            quotient = f64::from(quotient as f32);
+        if scalar.is_float()
+            && let Some(Number::Float(rounded)) = round_to(scalar, Number::Float(quotient))
+        {
+            quotient = rounded;
         }
         if step.1 == 0.0 || quotient <= 0.0 || quotient > f64::from(i32::MAX) {
             return fail(
@@ -206,19 +255,12 @@ impl Body<'_, '_> {
                 );
             }
         }
-        let value = if scalar == Scalar::F32 {
-            f64::from(value as f32)
-        } else {
-            value
+        let value = match round_to(scalar, Number::Float(value)) {
+            Some(Number::Float(rounded)) => rounded,
+            _ => value,
         };
         if self.ty(var) == TypeId::scalar(scalar) {
             return Ok((Arg::Var(var), value));
-        }
-        if scalar.is_int() && matches!(number, Number::Float(_)) {
-            return fail(
-                "K021",
-                "a float bound of an integer `tile_arange` is not supported",
-            );
         }
         let constant = Constant::Typed(scalar, number);
         Ok((Arg::Constant(TypeId::scalar(scalar), constant), value))

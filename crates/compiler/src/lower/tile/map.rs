@@ -102,13 +102,14 @@ impl Body<'_, '_> {
     }
 
     /// `tile_map(op, a, …)`.
-    pub(super) fn tile_map(&mut self, (positional, named): Given<'_>) -> Res<Value> {
-        let [op, a, rest @ ..] = positional else {
+    pub(super) fn tile_map(&mut self, given: Given<'_>) -> Res<Value> {
+        let values = match given {
+            (positional, []) => positional.to_vec(),
+            _ => self.in_order("tile_map", &["op", "a", "b"], given)?,
+        };
+        let [op, a, rest @ ..] = values.as_slice() else {
             return fail("K007", "`tile_map` takes a function and tiles");
         };
-        if !named.is_empty() {
-            return fail("K021", "`tile_map` with keywords is not supported");
-        }
         let (first, tile) = self.needed_tile(Some(*a), "a")?;
         let mut args = vec![Arg::Var(first)];
         let mut elements = vec![tile.element];

@@ -103,6 +103,58 @@ impl Body<'_, '_> {
         Ok(bound)
     }
 
+    /// Arguments in the order of the parameters, none of which is left out before another.
+    pub(super) fn in_order(
+        &self,
+        what: &str,
+        params: &[&str],
+        (positional, named): Given<'_>,
+    ) -> Res<Vec<Value>> {
+        let mut values = positional.to_vec();
+        if values.len() + named.len() > params.len() {
+            return fail(
+                "K007",
+                format!("`{what}` takes at most {} arguments", params.len()),
+            );
+        }
+        for (name, _) in named {
+            let name = self.shared.names.get(*name);
+            if !params[positional.len()..].contains(&name) {
+                return fail("K007", format!("`{what}` has no parameter `{name}` here"));
+            }
+        }
+        for param in &params[positional.len()..] {
+            let mut given = named.iter();
+            let Some((_, value)) = given.find(|(name, _)| self.shared.names.get(*name) == *param)
+            else {
+                break;
+            };
+            values.push(*value);
+        }
+        if values.len() < positional.len() + named.len() {
+            return fail(
+                "K007",
+                format!("`{what}` lacks an argument before the last"),
+            );
+        }
+        Ok(values)
+    }
+
+    /// The value of a parameter, by position or by name.
+    pub(super) fn given_as(
+        &self,
+        at: usize,
+        name: &str,
+        (positional, named): Given<'_>,
+    ) -> Option<Value> {
+        let mut by_name = named.iter();
+        positional.get(at).copied().or_else(|| {
+            by_name
+                .find(|(known, _)| self.shared.names.get(*known) == name)
+                .map(|(_, value)| *value)
+        })
+    }
+
     /// An argument that must be there.
     pub(super) fn needed(&self, value: Option<Value>, name: &str) -> Res<Value> {
         value.map_or_else(|| fail("K007", format!("`{name}` must be given")), Ok)

@@ -153,6 +153,9 @@ impl Body<'_, '_> {
         let one = Extent::fixed(1);
         let squeezed: Vec<bool> = match axis {
             None => tile.shape.iter().map(|extent| *extent == one).collect(),
+            Some(Value::Var(var)) if self.tuple_values(var).is_none() => {
+                return fail("K007", "`tile_squeeze`: the axes are a tuple");
+            }
             Some(_) => {
                 let mut squeezed = vec![false; tile.shape.len()];
                 for number in self.constant_numbers(axis, "axis")? {

@@ -23,14 +23,14 @@ fn update_of(name: &str) -> Option<Binary> {
 }
 
 /// Part of an element: where it lies, and the types of its scalars.
-struct Part {
-    at: Location,
-    scalars: Vec<Scalar>,
+pub(super) struct Part {
+    pub(super) at: Location,
+    pub(super) scalars: Vec<Scalar>,
 }
 
 impl<'m> Builder<'m> {
     /// The place that indices name, those behind the last dimension a component.
-    fn tile_part(
+    pub(super) fn tile_part(
         &mut self,
         frame: &Frame<'m>,
         var: VarId,
@@ -88,7 +88,10 @@ impl<'m> Builder<'m> {
         Ok(Part { at, scalars })
     }
 
-    fn part_columns(part: &Part, space: Space) -> impl Iterator<Item = (usize, Scalar, Location)> {
+    pub(super) fn part_columns(
+        part: &Part,
+        space: Space,
+    ) -> impl Iterator<Item = (usize, Scalar, Location)> {
         let at = part.at;
         part.scalars.iter().enumerate().map(move |(n, ty)| {
             let column = at.column + n as u32;

@@ -7,7 +7,9 @@
 mod each;
 mod element;
 mod map;
+mod random;
 mod reduce;
+mod scatter;
 mod stack;
 mod whole;
 
@@ -159,6 +161,8 @@ impl<'m> Builder<'m> {
             || self.tile_map(frame, statement)?
             || self.tile_reduce(frame, statement)?
             || self.tile_stack(frame, statement)?
+            || self.tile_scatter(frame, statement)?
+            || self.tile_random(frame, statement)?
             || self.tile_whole(frame, statement)?)
     }
 
@@ -171,6 +175,7 @@ impl<'m> Builder<'m> {
         Ok(self.tile_element_adjoint(frame, statement)?
             || self.tile_map_adjoint(frame, statement)?
             || self.tile_reduce_adjoint(frame, statement)?
+            || self.tile_scatter_adjoint(frame, statement)?
             || self.tile_whole_adjoint(frame, statement)?)
     }
 }
