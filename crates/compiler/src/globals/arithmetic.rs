@@ -152,6 +152,17 @@ pub(super) fn elementwise(
     })
 }
 
+/// An operation of two numbers in the precision of a scalar; single and double precision only.
+pub(super) fn in_precision(op: BinaryOp, scalar: Scalar, a: f64, b: f64) -> Option<f64> {
+    match op {
+        BinaryOp::Add => apply(scalar, a, b, |a, b| a + b, |a, b| a + b),
+        BinaryOp::Sub => apply(scalar, a, b, |a, b| a - b, |a, b| a - b),
+        BinaryOp::Mul => apply(scalar, a, b, |a, b| a * b, |a, b| a * b),
+        BinaryOp::Div if b != 0.0 => apply(scalar, a, b, |a, b| a / b, |a, b| a / b),
+        _ => None,
+    }
+}
+
 fn apply(
     scalar: Scalar,
     a: f64,

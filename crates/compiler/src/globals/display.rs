@@ -121,6 +121,19 @@ pub(super) fn length(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -
     }
 }
 
+/// The items of a list or a tuple.
+pub(super) fn items(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    expr: ExprId,
+) -> Option<Vec<ExprId>> {
+    let found = display(scope, tables, expr)?;
+    match tables.tree.expr(found).kind {
+        ExprKind::Tuple(list) | ExprKind::ListDisplay(list) => plain_items(tables, list),
+        _ => None,
+    }
+}
+
 /// Whether a value is in a display.
 pub(super) fn contains(
     scope: &mut Scope,
@@ -210,10 +223,15 @@ fn is_changed(tables: &Tables<'_>, name: Name, flat: bool) -> bool {
     };
     let is_given = |expr: ExprId| if flat { is(expr) } else { is_part(expr) };
     let reads = |func: ExprId| match tree.expr(func).kind {
-        ExprKind::Name(callee) | ExprKind::Attribute(_, callee) => matches!(
-            tables.names.get(callee),
-            "len" | "static" | "range" | "enumerate" | "min" | "max" | "sum" | "print"
-        ),
+        ExprKind::Name(callee) | ExprKind::Attribute(_, callee) => {
+            match tables.names.get(callee) {
+                "len" | "static" | "range" | "enumerate" | "min" | "max" | "sum" | "print" => true,
+                // What these give may have parts of what they are given.
+                "sorted" | "list" | "tuple" | "set" | "dict" | "zip" | "any" | "all" | "array"
+                | "isinstance" | "type" | "str" | "repr" | "reversed" | "prod" => flat,
+                _ => false,
+            }
+        }
         _ => false,
     };
     let in_expression = tree.exprs.iter().any(|expr| match expr.kind {

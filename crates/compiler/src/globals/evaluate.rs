@@ -4,15 +4,17 @@ use super::arithmetic::{arithmetic, compare, elementwise};
 use super::display::{contains, element, length};
 use super::host_call::{Given, HostFunction, call_function};
 use super::nested::GIVEN;
+use super::python_function::{of_items, python_cast, python_function};
 use super::value::{Tables, fallback, resolve_path};
-use super::{Global, PythonModule, Scope, round_to};
+use super::warp_value::{component, function, named_component, negative, of_scalars};
+use super::{Global, Scope, round_to};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Comparison, Constant, Number};
 
-const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
+pub(super) const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
 
 /// The value of a module-level expression; [`Global::Opaque`] where it cannot be worked out.
 pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
@@ -25,7 +27,17 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Bool(value) => Global::Value(Constant::Bool(value)),
         ExprKind::Str(text) => Global::Value(Constant::Str(text)),
         ExprKind::None => Global::Nothing,
-        ExprKind::Name(_) | ExprKind::Attribute(..) => path(scope, tables, expr),
+        ExprKind::Name(_) => path(scope, tables, expr),
+        ExprKind::Attribute(base, attr) => match path(scope, tables, expr) {
+            Global::Opaque(what) => {
+                let value = compound(scope, tables, base).and_then(|value| {
+                    let (elements, name) = (&scope.elements, tables.names.get(attr));
+                    named_component(value, name, elements, tables.types)
+                });
+                value.map_or(Global::Opaque(what), Global::Value)
+            }
+            known => known,
+        },
         ExprKind::Unary(op, operand) => {
             let operand = evaluate(scope, tables, operand);
             unary(scope, tables, op, operand)
@@ -75,12 +87,53 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             scope.may_define = may_define;
             value
         }
-        ExprKind::Subscript(..) => match super::annotation::array_subscript(scope, tables, expr) {
-            Some(ty) => Global::Type(ty),
-            None => OPAQUE,
-        },
+        ExprKind::Subscript(base, index) => {
+            match super::annotation::array_subscript(scope, tables, expr) {
+                Some(ty) => Global::Type(ty),
+                None => component_at(scope, tables, base, index).map_or(OPAQUE, Global::Value),
+            }
+        }
         _ => OPAQUE,
     }
+}
+
+/// The vector, matrix, quaternion or transform that an expression gives.
+fn compound(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Option<Constant> {
+    if let ExprKind::Call { func, .. } = tables.tree.expr(expr).kind
+        && !matches!(
+            path(scope, tables, func),
+            Global::Type(_) | Global::Builtin(_)
+        )
+    {
+        // What a call of the module's own defines is defined once, where it is called.
+        return None;
+    }
+    match evaluate(scope, tables, expr) {
+        Global::Value(value @ Constant::Compound { .. }) => Some(value),
+        _ => None,
+    }
+}
+
+/// An element of a vector or a matrix, or a row of a matrix.
+fn component_at(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    base: ExprId,
+    index: ExprId,
+) -> Option<Constant> {
+    let value = compound(scope, tables, base)?;
+    let indices = match tables.tree.expr(index).kind {
+        ExprKind::Tuple(list) => tables.tree.exprs_in(list).to_vec(),
+        _ => vec![index],
+    };
+    let mut numbers = Vec::with_capacity(indices.len());
+    for index in indices {
+        match evaluate(scope, tables, index) {
+            Global::Value(index) => numbers.push(index.as_int()?),
+            _ => return None,
+        }
+    }
+    component(value, &numbers, &scope.elements, tables.types)
 }
 
 /// A chain of comparisons, each of two neighbours.
@@ -192,6 +245,7 @@ pub(super) fn binary(
         (Constant::Number(left), Constant::Number(right)) => arithmetic(op, left, right)
             .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
         _ => elementwise(op, left, right, &mut scope.elements, tables.types)
+            .or_else(|| of_scalars(op, left, right))
             .map_or(OPAQUE, Global::Value),
     }
 }
@@ -245,6 +299,10 @@ fn unary(scope: &mut Scope, tables: &Tables<'_>, op: UnaryOp, operand: Global) -
             Constant::Number(Number::Int(!value))
         }
         (UnaryOp::Not, Constant::Bool(value)) => Constant::Bool(!value),
+        (UnaryOp::Minus, Constant::Typed(scalar, number)) => match negative(scalar, number) {
+            Some(value) => value,
+            None => return OPAQUE,
+        },
         (UnaryOp::Minus, Constant::Compound { ty, start, len }) => {
             let is_float = tables.types.scalar_of(ty).is_some_and(Scalar::is_float);
             let from = start as usize..(start + len) as usize;
@@ -286,6 +344,15 @@ fn call(
         && let Some(length) = length(scope, tables, arg)
     {
         return Global::Value(Constant::Number(Number::Int(length as i128)));
+    }
+    if let (&[arg], 0, ExprKind::Name(name)) = (
+        tables.tree.exprs_in(args),
+        keywords.len,
+        tables.tree.expr(func).kind,
+    ) && scope.get(name).is_none()
+        && let Some(value) = of_items(scope, tables, name, arg)
+    {
+        return Global::Value(Constant::Number(value));
     }
     let mut values = Vec::with_capacity(args.len as usize);
     for at in args.start..args.start + args.len {
@@ -353,6 +420,17 @@ fn call(
                 && keywords.len == 0 =>
         {
             values[0]
+        }
+        Global::Builtin(index) if keywords.len == 0 => {
+            let name = BUILTINS[usize::from(index)].name;
+            let constants = values.iter().map(|value| match value {
+                Global::Value(constant) => Some(*constant),
+                _ => None,
+            });
+            let constants: Option<Vec<Constant>> = constants.collect();
+            constants
+                .and_then(|values| function(name, &values, &mut scope.elements, tables.types))
+                .map_or(OPAQUE, Global::Value)
         }
         _ => OPAQUE,
     }
@@ -428,76 +506,6 @@ fn argument(scope: &mut Scope, tables: &mut Tables<'_>, arg: ExprId) -> Global {
     })
 }
 
-/// Functions of Python whose results do not depend on a mathematics library.
-fn python_function(
-    scope: &Scope,
-    tables: &mut Tables<'_>,
-    func: ExprId,
-    values: &[Global],
-) -> Option<Global> {
-    if let ([Global::Value(Constant::Compound { ty, .. })], ExprKind::Name(name)) =
-        (values, tables.tree.expr(func).kind)
-    {
-        let is_len = tables.names.get(name) == "len" && scope.get(name).is_none();
-        let length = tables.types.fixed_length(*ty).filter(|_| is_len)?;
-        return Some(Global::Value(Constant::Number(Number::Int(i128::from(
-            length,
-        )))));
-    }
-    let mut numbers = [0.0; 2];
-    let mut integers = [None; 2];
-    if values.is_empty() || values.len() > 2 {
-        return None;
-    }
-    for (at, value) in values.iter().enumerate() {
-        match value {
-            Global::Value(Constant::Number(Number::Float(value))) => numbers[at] = *value,
-            Global::Value(Constant::Number(Number::Int(value))) => {
-                numbers[at] = *value as f64;
-                integers[at] = Some(*value);
-            }
-            _ => return None,
-        }
-    }
-    let [a, b] = numbers;
-    let float = |value| Some(Global::Value(Constant::Number(Number::Float(value))));
-    match tables.tree.expr(func).kind {
-        ExprKind::Attribute(base, name)
-            if path(scope, tables, base) == Global::Module(PythonModule::Math) =>
-        {
-            match (tables.names.get(name), values.len()) {
-                ("sqrt", 1) if a >= 0.0 => float(a.sqrt()),
-                ("fabs", 1) => float(a.abs()),
-                ("radians", 1) => float(a * (std::f64::consts::PI / 180.0)),
-                ("degrees", 1) => float(a * (180.0 / std::f64::consts::PI)),
-                _ => None,
-            }
-        }
-        ExprKind::Name(name) if scope.get(name).is_none() => {
-            let second = match (tables.names.get(name), values.len()) {
-                ("abs", 1) => {
-                    return match integers[0] {
-                        Some(value) => {
-                            Some(Global::Value(Constant::Number(Number::Int(value.abs()))))
-                        }
-                        None => float(a.abs()),
-                    };
-                }
-                // Half goes to the even neighbour.
-                ("round", 1) if a.abs() < 1e15 => {
-                    let rounded = a.round_ties_even() as i128;
-                    return Some(Global::Value(Constant::Number(Number::Int(rounded))));
-                }
-                ("min", 2) => b < a,
-                ("max", 2) => b > a,
-                _ => return None,
-            };
-            Some(values[usize::from(second)])
-        }
-        _ => None,
-    }
-}
-
 /// The identity quaternion or transform: zeros and a last one.
 fn identity(scope: &mut Scope, tables: &mut Tables<'_>, ty: Type, len: u32) -> Global {
     let start = scope.elements.len() as u32;
@@ -508,38 +516,6 @@ fn identity(scope: &mut Scope, tables: &mut Tables<'_>, ty: Type, len: u32) -> G
     }
     let ty = tables.types.intern(ty);
     Global::Value(Constant::Compound { ty, start, len })
-}
-
-/// `float(x)` and `int(x)` of numbers, and `float("inf")`.
-fn python_cast(ty: TypeId, value: Global, tables: &Tables<'_>) -> Global {
-    let number = match value {
-        Global::Value(constant @ (Constant::Number(_) | Constant::Bool(_)))
-            if ty == TypeId::BOOL =>
-        {
-            return constant
-                .truth()
-                .map_or(OPAQUE, |truth| Global::Value(Constant::Bool(truth)));
-        }
-        Global::Value(Constant::Number(number)) => number,
-        Global::Value(Constant::Str(text)) if ty == TypeId::F32 => {
-            match tables.names.get(text).trim().to_ascii_lowercase().as_str() {
-                "inf" | "+inf" | "infinity" => Number::Float(f64::INFINITY),
-                "-inf" | "-infinity" => Number::Float(f64::NEG_INFINITY),
-                "nan" => Number::Float(f64::NAN),
-                _ => return OPAQUE,
-            }
-        }
-        _ => return OPAQUE,
-    };
-    let number = match (ty, number) {
-        (TypeId::F32, Number::Int(value)) => Number::Float(value as f64),
-        (TypeId::F32, float @ Number::Float(_)) | (TypeId::I32, float @ Number::Int(_)) => float,
-        (TypeId::I32, Number::Float(value)) if value.abs() < 1e30 => {
-            Number::Int(value.trunc() as i128)
-        }
-        _ => return OPAQUE,
-    };
-    Global::Value(Constant::Number(number))
 }
 
 /// A scalar, vector or matrix made from numbers on the host side.

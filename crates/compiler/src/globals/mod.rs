@@ -20,11 +20,13 @@ mod library;
 mod nested;
 mod options;
 mod project;
+mod python_function;
 mod rounding;
 mod skipped;
 mod value;
 mod variants;
 mod warp_names;
+mod warp_value;
 
 pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
