@@ -31,6 +31,7 @@ mod hip;
 pub mod launch_abi;
 mod lower;
 mod overload;
+mod refused_text;
 pub mod runtime_header;
 mod syntax;
 
@@ -42,6 +43,7 @@ pub use emit::{Target, emit, emit_both};
 pub use folder::Folder;
 pub use globals::{ModuleText, Modules, Place};
 pub use hip::hip_text;
+pub use refused_text::refused_text;
 pub use warpsmith_ir as ir;
 pub use warpsmith_ir::builtin::{
     BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,

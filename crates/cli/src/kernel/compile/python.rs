@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, hip_text, ir, runtime_header};
+use warpsmith_compiler::{
+    Compiler, Options, emit_cpu, emit_cuda, hip_text, ir, refused_text, runtime_header,
+};
 use warpsmith_core::Finding;
 use warpsmith_formats::{OutputFile, write_output};
 use warpsmith_interpreter::Interpreter;
@@ -233,6 +235,13 @@ impl PythonOptions {
         match self.emit {
             Emit::Ir => plain(ir::print(module)),
             Emit::Cpu => plain(emit_cpu(module)),
+            // What the header has instead of MathDx takes any power of two.
+            Emit::Cuda
+                if !self.self_contained
+                    && let Some(finding) = refused_text(module) =>
+            {
+                Ok(Err(vec![finding]))
+            }
             Emit::Cuda => {
                 let text = emit_cuda(module);
                 plain(if self.self_contained {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{emit_cpu, emit_cuda};
+use warpsmith_compiler::{emit_cpu, emit_cuda, refused_text};
 use warpsmith_core::Finding;
 
 /// The texts of a kernel, or why there are none.
@@ -18,6 +18,10 @@ pub(super) struct Texts {
 
 impl Texts {
     pub(super) fn of(compiled: Result<&Module, Vec<Finding>>) -> Self {
+        let compiled = compiled.and_then(|module| match refused_text(module) {
+            Some(finding) => Err(vec![finding]),
+            None => Ok(module),
+        });
         match compiled {
             Ok(module) => Self {
                 cuda: Some(emit_cuda(module)),
