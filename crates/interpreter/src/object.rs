@@ -10,8 +10,8 @@ use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
 use super::mesh::Mesh;
 use super::texture::Texture;
 use super::triangle_pair::intersect;
-use super::volume::{Volume, Voxel};
-use warpsmith_ir::types::Scalar;
+use super::volume::{Bits, MOST_NUMBERS, Volume, Voxel};
+use warpsmith_ir::types::{Scalar, Type};
 
 /// In a mesh's number: the tree over the boxes of its faces is meant, as if it were a [`Bvh`].
 pub(super) const BOXES_OF_MESH: u64 = 1 << 63;
@@ -133,12 +133,20 @@ pub enum Question {
     },
     /// The value of a voxel.
     VolumeVoxel(Voxel),
+    /// The value of the voxel that is nearest to a place.
+    VolumeClosest(Voxel),
     /// The value of a volume at a place.
     VolumeSample(Voxel),
     /// What a place receives of the gradient of the value there.
     VolumePlaceGradient(Voxel),
-    /// The value of a volume of `float32` at a place, and how it changes along each axis.
-    VolumeSlope,
+    /// The value of a volume at a place, and how its numbers change along each axis.
+    VolumeSlope(Voxel),
+    /// What a place receives of the gradients of both.
+    VolumeSlopeGradient(Voxel),
+    /// The number of a voxel among those that are stored.
+    VolumeIndex,
+    /// How many have numbers.
+    VolumeCount,
     /// A place or a direction of the world in a volume's own space, or the other way.
     VolumeMap {
         /// Into the volume's own space.
@@ -161,8 +169,9 @@ pub enum MeshArray {
 
 /// The most words that go into a question or come out of it.
 pub(super) const MOST_WORDS: usize = {
-    // The coordinates of two triangles are the most that is given.
-    let most = 18;
+    // A place, a way to sample, and the gradients of four numbers and of their slopes are the most that is given.
+    let most = 5 + 4 * MOST_NUMBERS;
+    assert!(18 <= most);
     assert!(GRID_QUERY_LEAVES < most);
     assert!(BOX_QUERY_LEAVES < most);
     most
@@ -223,19 +232,33 @@ impl Question {
             "mesh_query_point_no_sign" => Self::MeshPoint { signed: false },
             "mesh_query_point_sign_normal" => Self::MeshPointByNormals,
             "mesh_query_ray" => Self::MeshRay,
-            "volume_lookup_f" => Self::VolumeVoxel(Voxel::Float),
-            "volume_lookup_i" => Self::VolumeVoxel(Voxel::Int),
-            "volume_lookup_v" => Self::VolumeVoxel(Voxel::Vector),
-            "volume_sample_f" => Self::VolumeSample(Voxel::Float),
-            "volume_sample_i" => Self::VolumeSample(Voxel::Int),
-            "volume_sample_v" => Self::VolumeSample(Voxel::Vector),
-            "volume_sample_grad_f" => Self::VolumeSlope,
+            "volume_lookup_f" => Self::VolumeVoxel(Voxel::FLOAT),
+            "volume_lookup_i" => Self::VolumeVoxel(Voxel::INT),
+            "volume_lookup_v" => Self::VolumeVoxel(Voxel::VECTOR),
+            "volume_lookup_index" => Self::VolumeIndex,
+            "volume_voxel_count" => Self::VolumeCount,
+            "volume_sample_f" => Self::VolumeSample(Voxel::FLOAT),
+            // Whole numbers are not mixed: there is no choice.
+            "volume_sample_i" => Self::VolumeClosest(Voxel::INT),
+            "volume_sample_v" => Self::VolumeSample(Voxel::VECTOR),
+            "volume_sample_grad_f" => Self::VolumeSlope(Voxel::FLOAT),
             "volume_world_to_index" => Self::map(true, false),
             "volume_world_to_index_dir" => Self::map(true, true),
             "volume_index_to_world" => Self::map(false, false),
             "volume_index_to_world_dir" => Self::map(false, true),
             _ => return None,
         })
+    }
+
+    /// The question that a builtin asks whose result is of this type, which the call names.
+    pub(super) fn of_type(name: &str, result: Type) -> Option<Self> {
+        let question = match name {
+            "volume_lookup" => Self::VolumeVoxel,
+            "volume_sample" => Self::VolumeSample,
+            "volume_sample_grad" => Self::VolumeSlope,
+            _ => return Self::of(name),
+        };
+        Voxel::of_type(result).map(question)
     }
 
     /// The types of the words that it takes.
@@ -268,11 +291,12 @@ impl Question {
             Self::MeshPointByWinding => &[U64, F32, F32, F32, F32, F32, F32],
             Self::MeshRay | Self::MeshRayAny => &[U64, F32, F32, F32, F32, F32, F32, F32, I32],
             Self::MeshRayCount => &[U64, F32, F32, F32, F32, F32, F32, I32],
-            Self::VolumeVoxel(_) => &[U64, I32, I32, I32],
-            // Whole numbers are not mixed: there is no choice.
-            Self::VolumeSample(Voxel::Int) => &[U64, F32, F32, F32],
-            Self::VolumePlaceGradient(_) => &[U64, F32, F32, F32, I32, F32, F32, F32],
-            Self::VolumeSample(_) | Self::VolumeSlope => &[U64, F32, F32, F32, I32],
+            Self::VolumeVoxel(_) | Self::VolumeIndex => &[U64, I32, I32, I32],
+            Self::VolumeCount => &[U64],
+            Self::VolumeClosest(_) => &[U64, F32, F32, F32],
+            Self::VolumePlaceGradient(voxel) => at_place(voxel, 1),
+            Self::VolumeSlopeGradient(voxel) => at_place(voxel, 4),
+            Self::VolumeSample(_) | Self::VolumeSlope(_) => &[U64, F32, F32, F32, I32],
             Self::VolumeMap { .. } => &[U64, F32, F32, F32],
         }
     }
@@ -287,6 +311,8 @@ impl Question {
             | Self::MeshSize(_)
             | Self::MeshElement(MeshArray::Indices)
             | Self::TrianglesMeet { .. }
+            | Self::VolumeIndex
+            | Self::VolumeCount
             | Self::MeshRayCount => &[I32],
             Self::GridQuery => &HashGrid::QUERY,
             Self::GridNext => &HashGrid::STEP,
@@ -299,6 +325,7 @@ impl Question {
             | Self::MeshPointGradient
             | Self::NearestOfEdges
             | Self::VolumePlaceGradient(_)
+            | Self::VolumeSlopeGradient(_)
             | Self::VolumeMap { .. } => &[F32, F32, F32],
             Self::MeshPositionGradient { .. } => &[F32, F32],
             Self::MeshRayGradient => &[F32; 6],
@@ -311,12 +338,10 @@ impl Question {
             | Self::MeshPointByWinding => &[Bool, F32, I32, F32, F32],
             Self::MeshRayAny => &[Bool],
             Self::MeshRay => &[Bool, F32, I32, F32, F32, F32, F32, F32, F32],
-            Self::VolumeVoxel(voxel) | Self::VolumeSample(voxel) => match voxel {
-                Voxel::Float => &[F32],
-                Voxel::Int => &[I32],
-                Voxel::Vector => &[F32, F32, F32],
-            },
-            Self::VolumeSlope => &[F32, F32, F32, F32],
+            Self::VolumeVoxel(voxel) | Self::VolumeClosest(voxel) | Self::VolumeSample(voxel) => {
+                voxel.scalars(1)
+            }
+            Self::VolumeSlope(voxel) => voxel.scalars(4),
         }
     }
 
@@ -510,36 +535,50 @@ impl Question {
                 }
             }
             (Self::VolumeVoxel(voxel), Object::Volume(volume)) => {
-                let ijk = [1, 2, 3].map(|n| (given[n] as u32).cast_signed());
-                put_words(made, volume.look_up(voxel, ijk));
+                put_numbers(made, voxel, volume.look_up(voxel, voxel_place(given)));
+            }
+            (Self::VolumeIndex, Object::Volume(volume)) => {
+                made[0] = u64::from(volume.index(voxel_place(given)).cast_unsigned());
+            }
+            (Self::VolumeCount, Object::Volume(volume)) => {
+                made[0] = u64::from(volume.count().cast_unsigned());
+            }
+            (Self::VolumeClosest(voxel), Object::Volume(volume)) => {
+                put_numbers(made, voxel, volume.closest(voxel, floats(&given[1..])));
             }
             (Self::VolumeSample(voxel), Object::Volume(volume)) => {
                 let uvw = floats(&given[1..]);
-                match given.get(4).map_or(0, |mode| *mode as u32) {
-                    0 => put_words(made, volume.closest(voxel, uvw)),
-                    1 => put(made, &volume.linear(voxel, uvw)),
+                let value = match given[4] as u32 {
+                    0 => volume.closest(voxel, uvw),
+                    1 => volume.linear(voxel, uvw),
                     _ => return None,
-                }
+                };
+                put_numbers(made, voxel, value);
             }
-            (Self::VolumePlaceGradient(voxel), Object::Volume(volume)) => {
+            (
+                Self::VolumePlaceGradient(voxel) | Self::VolumeSlopeGradient(voxel),
+                Object::Volume(volume),
+            ) => {
+                let (value, slopes) = given[5..].split_at(voxel.length());
+                let slopes = matches!(self, Self::VolumeSlopeGradient(_)).then_some(slopes);
                 let gradient = match given[4] as u32 {
-                    1 => volume.place_gradient(voxel, floats(&given[1..]), floats(&given[5..])),
+                    1 => volume.place_gradient(voxel, floats(&given[1..]), value, slopes),
                     _ => [0.0; 3],
                 };
                 put(made, &gradient);
             }
-            (Self::VolumeSlope, Object::Volume(volume)) => {
+            (Self::VolumeSlope(voxel), Object::Volume(volume)) => {
                 let uvw = floats(&given[1..]);
-                let (value, slope) = match given[4] as u32 {
-                    0 => {
-                        let found = volume.closest(Voxel::Float, uvw);
-                        (f32::from_bits(found[0]), [0.0; 3])
-                    }
-                    1 => (volume.linear(Voxel::Float, uvw)[0], volume.slope(uvw)),
+                let (value, slopes) = match given[4] as u32 {
+                    0 => (volume.closest(voxel, uvw), [[0; 3]; MOST_NUMBERS]),
+                    1 => (volume.linear(voxel, uvw), volume.slopes(voxel, uvw)),
                     _ => return None,
                 };
-                put(made, &[value]);
-                put(&mut made[1..], &slope);
+                let (numbers, rest) = made.split_at_mut(voxel.length());
+                put_numbers(numbers, voxel, value);
+                for (word, slope) in rest.iter_mut().zip(slopes.as_flattened()) {
+                    *word = *slope;
+                }
             }
             (
                 Self::VolumeMap {
@@ -587,8 +626,32 @@ fn put(words: &mut [u64], values: &[f32]) {
     }
 }
 
-fn put_words(words: &mut [u64], values: [u32; 3]) {
-    for (word, value) in words.iter_mut().zip(values) {
-        *word = u64::from(value);
+/// A voxel by its whole coordinates.
+fn voxel_place(given: &[u64]) -> [i32; 3] {
+    [1, 2, 3].map(|n| (given[n] as u32).cast_signed())
+}
+
+fn put_numbers(words: &mut [u64], voxel: Voxel, values: Bits) {
+    for (word, value) in words.iter_mut().zip(values).take(voxel.length()) {
+        *word = value;
     }
+}
+
+/// A place in a volume, a way to sample, and so many values.
+fn at_place(voxel: Voxel, values: usize) -> &'static [Scalar] {
+    use Scalar::{F32, F64, I32, U64};
+    const MOST: usize = 5 + MOST_NUMBERS * MOST_NUMBERS;
+    const fn with(scalar: Scalar) -> [Scalar; MOST] {
+        let mut all = [scalar; MOST];
+        (all[0], all[4]) = (U64, I32);
+        (all[1], all[2], all[3]) = (F32, F32, F32);
+        all
+    }
+    static SINGLE: [Scalar; MOST] = with(F32);
+    static DOUBLE: [Scalar; MOST] = with(F64);
+    let all = match voxel.scalar() {
+        F64 => &DOUBLE,
+        _ => &SINGLE,
+    };
+    &all[..5 + values * voxel.length()]
 }

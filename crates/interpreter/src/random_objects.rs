@@ -30,12 +30,15 @@ enum Kind {
 }
 
 impl Kind {
-    /// The kind that a builtin asks.
-    fn of(name: &str) -> Option<Self> {
+    /// The kind that a builtin asks whose result is of this type.
+    fn of(name: &str, result: Option<Type>) -> Option<Self> {
         let voxel = match name.rsplit('_').next() {
-            Some("i") => Voxel::Int,
-            Some("v") => Voxel::Vector,
-            _ => Voxel::Float,
+            Some("i") => Voxel::INT,
+            Some("v") => Voxel::VECTOR,
+            Some("lookup" | "sample" | "grad") => {
+                result.and_then(Voxel::of_type).unwrap_or(Voxel::FLOAT)
+            }
+            _ => Voxel::FLOAT,
         };
         match name.split('_').next() {
             Some("bvh") => Some(Self::Bvh),
@@ -53,9 +56,12 @@ fn asked(module: &Module, function: &Function, var: VarId, depth: u32) -> Option
         let Op::Call(call) = op else { return None };
         let args = call.operands.args(&function.pool);
         match call.callee {
-            Callee::Builtin(index, _) => (args.first() == Some(&var))
-                .then(|| Kind::of(BUILTINS[usize::from(index)].name))
-                .flatten(),
+            Callee::Builtin(index, _) if args.first() == Some(&var) => {
+                let out = call.operands.outs(&function.pool).first();
+                let result = out.map(|out| module.types.get(function.var(*out).ty));
+                Kind::of(BUILTINS[usize::from(index)].name, result)
+            }
+            Callee::Builtin(..) => None,
             Callee::Function(index) if depth < DEEPEST => {
                 let callee = module.functions.get(index as usize)?;
                 let mut given = args.iter().zip(callee.parameters());

@@ -20,7 +20,7 @@ _LARGEST = 1 << 32
 
 
 class Volume:
-    """A volume of `float32`, `int32` or `vec3f`, which kernels sample and look up."""
+    """A grid of numbers or vectors in space, which kernels sample and look up."""
 
     CLOSEST = 0
     LINEAR = 1

@@ -131,9 +131,11 @@ impl Body<'_, '_> {
         let Some((_, Item::Type(result, python))) = items.pop() else {
             return fail("K016", "`dtype` is a type");
         };
-        if python {
-            return fail("K021", PYTHON_SCALAR);
-        }
+        // Python's own types keep their names.
+        let written = match python {
+            true => self.shared.types.with_python_types(result, 1),
+            false => result,
+        };
         if let Some(grad) = Self::bound(row, &items, "grad") {
             let wanted = match self.shared.types.get(result) {
                 Type::Scalar(scalar) => Type::Vector { length: 3, scalar },
@@ -150,7 +152,7 @@ impl Body<'_, '_> {
             }
         }
         let args = items.into_iter().map(|(_, item)| item).collect();
-        Ok(Dispatched::one(result, args, vec![Template::Type(result)]))
+        Ok(Dispatched::one(result, args, vec![Template::Type(written)]))
     }
 
     /// Whether the arguments stand in braces.

@@ -24,7 +24,7 @@ const DEEPEST_CALL: u32 = 64;
 pub(super) fn result_arguments(name: &str, given: usize) -> Option<Range<usize>> {
     match (name, given) {
         ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1..given),
-        ("volume_sample_grad_f", 4) => Some(3..4),
+        ("volume_sample_grad_f" | "volume_sample_grad", 4) => Some(3..4),
         _ => results_of_query(name, given).map(|(first, results)| first..first + results.len()),
     }
 }

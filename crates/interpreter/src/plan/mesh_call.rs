@@ -6,7 +6,6 @@ use super::reference::Reference;
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
 use crate::object::{MeshArray, Question};
-use crate::volume::Voxel;
 use warpsmith_ir::types::Scalar;
 use warpsmith_ir::{Call, VarId};
 
@@ -109,7 +108,7 @@ impl<'m> Builder<'m> {
             return self.unknown("the gradient of a mesh's array");
         }
         let cells = |n: usize, count: usize| (0..count).map(move |k| frame.cell(args[n]).at(k));
-        let question = match Question::of(name) {
+        let question = match Question::of_type(name, frame.kind(self, out)) {
             Some(question) => question,
             None => return Ok(matches!(name, "mesh_get" | "mesh_get_bvh")),
         };
@@ -149,16 +148,11 @@ impl<'m> Builder<'m> {
                 self.add_words(frame, adjoints[1], made);
                 self.add_words(frame, adjoints[2], made.at(3));
             }
-            Question::VolumeSample(Voxel::Int) => {}
             Question::VolumeSample(voxel) => {
                 let Some(given) = frame.dual(out) else {
                     return Ok(true);
                 };
-                let zero = self.bits(Scalar::F32, 0);
-                let given = (0..3).map(|n| match (voxel, n) {
-                    (Voxel::Vector, _) | (_, 0) => given.at(n),
-                    _ => zero,
-                });
+                let given = (0..voxel.length()).map(|n| given.at(n));
                 let words = cells(0, 1).chain(cells(1, 3)).chain(cells(2, 1));
                 let question = Question::VolumePlaceGradient(voxel);
                 let made = self.asked(question, words.chain(given).collect());
@@ -190,8 +184,16 @@ impl<'m> Builder<'m> {
                     self.add_words(frame, *adjoint, made.at(3 * n));
                 }
             }
-            Question::VolumeSlope => {
-                return self.unknown(format!("the adjoint of `{name}`"));
+            Question::VolumeSlope(voxel) => {
+                let (Some(value), Some(slopes)) = (frame.dual(out), frame.dual(adjoints[3])) else {
+                    return Ok(true);
+                };
+                let words = cells(0, 1).chain(cells(1, 3)).chain(cells(2, 1));
+                let value = (0..voxel.length()).map(|n| value.at(n));
+                let slopes = (0..3 * voxel.length()).map(|n| slopes.at(n));
+                let words = words.chain(value).chain(slopes).collect();
+                let made = self.asked(Question::VolumeSlopeGradient(voxel), words);
+                self.add_words(frame, adjoints[1], made);
             }
             // The others have none.
             _ => {}

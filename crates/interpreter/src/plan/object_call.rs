@@ -47,10 +47,10 @@ impl<'m> Builder<'m> {
             self.copy(Scalar::U64, frame.cell(*out), marked);
             return Ok(true);
         }
-        let Some(mut question) = Question::of(name) else {
+        let [out] = *outs else { return Ok(false) };
+        let Some(mut question) = Question::of_type(name, frame.kind(self, out)) else {
             return Ok(false);
         };
-        let [out] = *outs else { return Ok(false) };
         // What the answer is written to is no part of the question.
         let results = result_arguments(name, args.len()).unwrap_or(args.len()..args.len());
         let before = args[..results.start].iter();
@@ -80,10 +80,13 @@ impl<'m> Builder<'m> {
         }
         let dst = self.cells_for(question.outputs().len());
         self.emit(Instruction::Ask { question, dst, src });
-        if question == Question::VolumeSlope {
-            self.copy(Scalar::F32, frame.cell(out), dst);
-            for n in 0..3 {
-                self.copy(Scalar::F32, frame.cell(args[3]).at(n), dst.at(1 + n));
+        if let Question::VolumeSlope(voxel) = question {
+            let (ty, length) = (voxel.scalar(), voxel.length());
+            for n in 0..length {
+                self.copy(ty, frame.cell(out).at(n), dst.at(n));
+            }
+            for n in 0..3 * length {
+                self.copy(ty, frame.cell(args[3]).at(n), dst.at(length + n));
             }
         } else if let Some((_, parts)) = results_of_query(name, args.len()) {
             // Where nothing is found the arguments stay as they were.

@@ -316,7 +316,7 @@ impl TypeTable {
         self.intern(Type::Tuple(index as u32))
     }
 
-    /// The same type by another id, in whose spelling Python's own types have their own names: the scalar of a
+    /// The same type by another id, in whose spelling Python's own types have their own names: a scalar, that of a
     /// quaternion or a transform, the parts of a tuple that `which` has a bit for. Equal to the plain type.
     pub fn with_python_types(&mut self, plain: TypeId, which: u64) -> TypeId {
         let name = |ty: TypeId| match ty {
@@ -336,6 +336,9 @@ impl TypeTable {
                 });
                 format!("wp::tuple_t<{}>", parts.collect::<Vec<_>>().join(", "))
             }
+            Type::Scalar(_) => name(plain)
+                .unwrap_or_else(|| self.spelling(plain))
+                .to_owned(),
             _ => {
                 let scalar = Scalar::F32.spelling();
                 self.spelling(plain).replace(scalar, "float")
