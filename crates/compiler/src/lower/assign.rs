@@ -122,6 +122,20 @@ impl Body<'_, '_> {
                 continue;
             }
             self.check_rebinding(name, var, self.ty(var))?;
+            // Two references have two types to Warp, whatever they refer to.
+            if let Some(Binding::Var(old)) = self.symbols.get(name)
+                && old != var
+                && self.is_reference(var)
+            {
+                return Err(hinted(
+                    "K009",
+                    format!(
+                        "`{}` refers to an element of an array and cannot refer to another",
+                        self.shared.names.get(name)
+                    ),
+                    "copy the elements first, each by an assignment of its own",
+                ));
+            }
             self.symbols.set(name, Binding::Var(var));
         }
         Ok(())
