@@ -91,8 +91,8 @@ pub(crate) struct Scope {
     /// What `wp.config` says.
     pub(crate) config: ModuleOptions,
     pub(crate) elements: Vec<Number>,
-    /// Names that stood for something else before.
-    rebound: Vec<Name>,
+    /// Names that stood for something else before, each with the module that binds it.
+    rebound: Vec<(u16, Name)>,
     /// Lists, tuples, sets and dictionaries by the module and the name that they were first given.
     displays: HashMap<(u16, Name), ExprId>,
     /// Functions that can be called while the module is read.
@@ -235,7 +235,7 @@ impl Scope {
 
     /// Whether a name has stood for different things.
     pub(crate) fn is_rebound(&self, name: Name) -> bool {
-        self.rebound.contains(&name) && !self.is_enclosing(name)
+        self.rebound.contains(&(self.module, name)) && !self.is_enclosing(name)
     }
 
     pub(crate) fn set(&mut self, name: Name, value: Global) {
@@ -250,7 +250,7 @@ impl Scope {
         let slot = &mut table.values[name.index()];
         match slot {
             None => table.known.push(name),
-            Some(before) if *before != value => self.rebound.push(name),
+            Some(before) if *before != value => self.rebound.push((self.module, name)),
             Some(_) => {}
         }
         *slot = Some(value);

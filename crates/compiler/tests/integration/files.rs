@@ -373,3 +373,19 @@ def c(x: wp.array(dtype=int)):
     assert_eq!(together.len(), 3);
     assert!(together[1].1.is_err());
 }
+
+#[test]
+fn a_module_of_the_project_hides_pythons_only_where_it_is_named() {
+    let own = "import warp as wp\n\n@wp.func\ndef twice(x: float) -> float:\n    return 2.0 * x\n";
+    let others = [
+        ("pkg", "", true),
+        ("pkg.sub", "", true),
+        ("pkg.sub.math", own, false),
+    ];
+    for import in ["from pkg.sub.math import twice", "from .math import twice"] {
+        let before = format!("import math\n{import}");
+        let source = file(&before, "twice(wp.static(math.sqrt(9.0)))");
+        let text = project("pkg.sub.a", &source, &others).unwrap();
+        assert!(text.contains("= 3.0;"), "{text}");
+    }
+}
