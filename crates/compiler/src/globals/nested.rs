@@ -72,6 +72,30 @@ impl Scope {
         })
     }
 
+    /// What to do about a name that functions around an expression capture: a value for each parameter that is open.
+    pub(crate) fn how_to_bind(&self, tree: &Tree, names: &Names, at: u32) -> Option<String> {
+        let around = |body: List| {
+            let statements = tree.stmts_in(body).iter().map(|id| tree.stmt(*id));
+            let (start, end) = statements.fold((u32::MAX, 0), |(start, end), stmt| {
+                (start.min(stmt.start), end.max(stmt.end))
+            });
+            start <= at && at < end
+        };
+        let mut open = Vec::new();
+        for node in tree.functions.iter().filter(|node| around(node.body)) {
+            let list = node.parameters;
+            let parameters = &tree.parameters[list.start as usize..][..list.len as usize];
+            for parameter in parameters {
+                let known = matches!(self.get(parameter.name), Some(Global::Value(_)));
+                if parameter.default.is_none() && !known {
+                    let [function, name] = [node.name, parameter.name].map(|name| names.get(name));
+                    open.push(format!("`--bind {function}.{name}=VALUE`"));
+                }
+            }
+        }
+        (!open.is_empty()).then(|| format!("say what it is called with: {}", open.join(" ")))
+    }
+
     /// Notes a function in which kernels may stand.
     pub(super) fn note_uncalled(&mut self, tables: &Tables<'_>, index: u32) {
         let node = tables.tree.functions[index as usize];

@@ -1,7 +1,8 @@
 //! Deciding how a `for` loop runs, and unrolling the short ones.
 
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail};
+use super::value::{Binding, Res, Value, fail, hinted, problem};
+use crate::diagnostic::Problem;
 use crate::globals::Global;
 use crate::syntax::{Expr, ExprId, ExprKind, List, Stmt, StmtId, StmtKind, UnaryOp};
 use warpsmith_ir::names::Name;
@@ -113,6 +114,7 @@ impl Body<'_, '_> {
         }
         let known = match self.static_path(expr) {
             Some(Global::Value(constant)) => Some(constant),
+            Some(Global::Opaque(what)) => return Err(self.unknown_bound(expr, what)),
             Some(_) => return fail("K007", "the arguments of `range` are integers"),
             None => match self.eval(expr)? {
                 Value::Var(var) => match self.constant(var) {
@@ -125,6 +127,21 @@ impl Body<'_, '_> {
         match known {
             Some(Constant::Number(Number::Int(value))) => number(value),
             _ => fail("K007", "the arguments of `range` are integers"),
+        }
+    }
+
+    /// An argument of `range` that is not known, and how to say what it is.
+    fn unknown_bound(&self, expr: ExprId, what: &str) -> Box<Problem> {
+        let shared = &*self.shared;
+        let captured = shared.scope.captured_in(shared.tree, shared.names, expr);
+        let called = self
+            .last_name(expr)
+            .map_or("", |name| shared.names.get(name));
+        let message = captured.unwrap_or_else(|| format!("`{called}` is {what}"));
+        let start = shared.tree.expr(expr).start;
+        match shared.scope.how_to_bind(shared.tree, shared.names, start) {
+            Some(hint) => hinted("K023", message, hint),
+            None => problem("K023", message),
         }
     }
 

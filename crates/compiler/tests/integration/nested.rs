@@ -244,3 +244,25 @@ fn functions_are_refused_where_their_number_is_not_known() {
     let message = text(source, "k").unwrap_err();
     assert!(message.starts_with("K021: how often `make`"), "{message}");
 }
+
+#[test]
+fn a_loop_over_what_a_factory_captures_names_the_parameter() {
+    let source = "
+import warp as wp
+
+def make(n):
+    half = n // 2
+
+    @wp.kernel
+    def k(x: wp.array(dtype=float)):
+        for _ in range(half):
+            x[0] += 1.0
+
+    return k
+";
+    let findings = compile(source, &Options::default()).expect_err("`half` is not known");
+    assert_eq!(findings[0].code, "K023");
+    assert!(findings[0].message.starts_with("`half` is set by a call"));
+    let hint = findings[0].hint.as_deref().unwrap_or_default();
+    assert!(hint.contains("`--bind make.n=VALUE`"), "{hint}");
+}
