@@ -106,21 +106,24 @@ pub(crate) fn returns(
     tables: &mut Tables<'_>,
     expr: ExprId,
 ) -> Result<Returns, Problem> {
-    match tables.tree.expr(expr).kind {
-        ExprKind::None => Ok(Returns::Inferred),
+    let parts = match tables.tree.expr(expr).kind {
+        ExprKind::None => return Ok(Returns::Inferred),
         ExprKind::Subscript(base, slice) if is_tuple(scope, tables, base) => {
-            let parts = match tables.tree.expr(slice).kind {
+            match tables.tree.expr(slice).kind {
                 ExprKind::Tuple(list) => tables.tree.exprs_in(list).to_vec(),
                 _ => vec![slice],
-            };
-            let types: Result<Vec<TypeId>, Problem> = parts
-                .into_iter()
-                .map(|part| type_of(scope, tables, part))
-                .collect();
-            Ok(Returns::Types(types?))
+            }
         }
-        _ => Ok(Returns::Types(vec![type_of(scope, tables, expr)?])),
+        _ => vec![expr],
+    };
+    let (mut types, mut python) = (Vec::with_capacity(parts.len()), 0);
+    for (at, part) in parts.into_iter().enumerate() {
+        if at < 64 && matches!(evaluate(scope, tables, part), Global::PythonType(_)) {
+            python |= 1 << at;
+        }
+        types.push(type_of(scope, tables, part)?);
     }
+    Ok(Returns::Types(types, python))
 }
 
 fn is_tuple(scope: &Scope, tables: &mut Tables<'_>, base: ExprId) -> bool {

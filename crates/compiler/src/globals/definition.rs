@@ -24,7 +24,8 @@ pub(crate) struct ParamDef {
 pub(crate) enum Returns {
     /// There is none, or it is `None`.
     Inferred,
-    Types(Vec<TypeId>),
+    /// The types, with a bit for each that is written as one of Python's own.
+    Types(Vec<TypeId>, u64),
 }
 
 /// A function or kernel body with its signature. A signature that cannot be worked out is a problem of

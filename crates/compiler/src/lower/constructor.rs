@@ -93,13 +93,11 @@ impl Body<'_, '_> {
                 let [(_, value), (_, Item::Type(result, python))] = *items else {
                     return fail("K016", "a value and a type are expected");
                 };
-                if python {
-                    return fail("K021", "a bit cast to one of Python's own types");
-                }
+                let written = self.as_written(result, python);
                 Ok(Dispatched::one(
                     result,
                     vec![value],
-                    vec![Template::Type(result)],
+                    vec![Template::Type(written)],
                 ))
             }
             Dispatch::Volume => self.voxel(row, items),
@@ -126,16 +124,20 @@ impl Body<'_, '_> {
         }
     }
 
+    /// A type as a template argument, where Python's own types keep their names.
+    fn as_written(&mut self, ty: TypeId, python: bool) -> TypeId {
+        match python {
+            true => self.shared.types.with_python_types(ty, 1),
+            false => ty,
+        }
+    }
+
     /// A voxel of a volume, of the type that the last argument names.
     fn voxel(&mut self, row: &Row, mut items: Vec<(usize, Item)>) -> Out<Dispatched> {
         let Some((_, Item::Type(result, python))) = items.pop() else {
             return fail("K016", "`dtype` is a type");
         };
-        // Python's own types keep their names.
-        let written = match python {
-            true => self.shared.types.with_python_types(result, 1),
-            false => result,
-        };
+        let written = self.as_written(result, python);
         if let Some(grad) = Self::bound(row, &items, "grad") {
             let wanted = match self.shared.types.get(result) {
                 Type::Scalar(scalar) => Type::Vector { length: 3, scalar },

@@ -124,7 +124,7 @@ pub(crate) fn build_kernel(
     let index = kernel.function;
     let def = &shared.scope.functions[index as usize];
     let (body, native, span) = (def.body, def.native, def.span);
-    if let Ok(Returns::Types(_)) = def.returns {
+    if let Ok(Returns::Types(..)) = def.returns {
         return Err(Problem::at("K013", span.0, span.1, "a kernel has a return annotation").into());
     }
     if params
@@ -334,7 +334,7 @@ impl Body<'_, '_> {
     fn native_returns(&self, annotation: Returns) -> Res<Vec<TypeId>> {
         let types = match annotation {
             Returns::Inferred => Vec::new(),
-            Returns::Types(types) => types,
+            Returns::Types(types, _) => types,
         };
         let is_plain = |ty: TypeId| {
             !self.shared.types.is_generic(ty) && self.shared.types.tile_of(ty).is_none()
@@ -438,7 +438,7 @@ impl Body<'_, '_> {
 
     /// Holds what is returned against the annotation.
     fn check_returns(&self, annotation: &Returns) -> Res<()> {
-        let Returns::Types(wanted) = annotation else {
+        let Returns::Types(wanted, _) = annotation else {
             return Ok(());
         };
         let Some(values) = &self.returned else {

@@ -3,22 +3,25 @@
 use super::body::Body;
 use super::call::Item;
 use super::value::{Binding, Differentiated, Few, Res, Value, fail, hinted, problem};
-use crate::globals::{Global, ParamDef};
+use crate::globals::{Global, ParamDef, Returns};
 use crate::overload::{Bound, CallError, Outcome, select};
 use crate::syntax::{ExprId, ExprKind, List};
-use warpsmith_ir::builtin::{BUILTINS, Dispatch};
+use warpsmith_ir::builtin::{BUILTINS, Dispatch, Param, Pattern};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Type, TypeId};
 use warpsmith_ir::{Call, Callee, FunctionKind, Op, Origin, Piece, VarId};
+
+/// Builtins that give Python's own `float`.
+const PYTHON_RESULTS: [&str; 4] = ["noise", "pnoise", "volume_sample_f", "volume_sample_grad_f"];
 
 /// What is differentiated, once its arguments have chosen an overload.
 struct Target {
     callee: Callee,
     /// The name of the adjoint, with its namespace.
     adjoint: String,
-    /// For each parameter its type, and whether Python's own name for it is written.
+    /// For each parameter and each result its type, and whether Python's own name for it is written.
     parameters: Vec<(TypeId, bool)>,
-    results: Vec<TypeId>,
+    results: Vec<(TypeId, bool)>,
     /// Whether the adjoint is given the results.
     takes_results: bool,
     args: Vec<VarId>,
@@ -143,12 +146,20 @@ impl Body<'_, '_> {
         let parameters: Vec<(TypeId, bool)> = (function.parameters().zip(&params))
             .map(|((_, variable), param)| (variable.ty, param.is_python))
             .collect();
+        let adjoint = format!("adj_{}", self.shared.names.get(function.native));
+        let python = match self.shared.scope.functions[index as usize].returns {
+            Ok(Returns::Types(_, python)) => python,
+            _ => 0,
+        };
+        let results: Vec<(TypeId, bool)> = (function.returns.iter().enumerate())
+            .map(|(at, ty)| (*ty, at < 64 && python >> at & 1 == 1))
+            .collect();
         Ok(Target {
             callee: Callee::Function(built),
-            adjoint: format!("adj_{}", self.shared.names.get(function.native)),
+            adjoint,
             parameters,
-            results: function.returns.clone(),
-            takes_results: function.returns.len() > 1,
+            takes_results: results.len() > 1,
+            results,
             args,
         })
     }
@@ -184,7 +195,8 @@ impl Body<'_, '_> {
                 "write the derivative that is meant",
             ));
         }
-        if row.variadic || row.dispatch != Dispatch::Plain {
+        let is_open = |param: &Param| param.pattern == Pattern::Any;
+        if row.variadic || row.dispatch != Dispatch::Plain || row.params.iter().any(is_open) {
             let what = format!("`wp.grad` of `wp.{}` is not supported", builtin.name);
             return fail("K021", what);
         }
@@ -206,8 +218,8 @@ impl Body<'_, '_> {
             problem(code, format!("`{}`: {message}", builtin.name))
         })?;
         let results = match outcome {
-            Outcome::One(ty) => vec![ty],
-            Outcome::Many(types, count) => types[..count].to_vec(),
+            Outcome::One(ty) => vec![(ty, PYTHON_RESULTS.contains(&builtin.name))],
+            Outcome::Many(types, count) => types[..count].iter().map(|ty| (*ty, false)).collect(),
             Outcome::Void | Outcome::Constant(_) => Vec::new(),
         };
         let parameters = args
@@ -233,7 +245,11 @@ impl Body<'_, '_> {
         }
         let mut given = loaded.clone();
         if target.takes_results {
-            let outs: Vec<VarId> = target.results.iter().map(|ty| self.add_var(*ty)).collect();
+            let outs: Vec<VarId> = target
+                .results
+                .iter()
+                .map(|(ty, _)| self.add_var(*ty))
+                .collect();
             let operands = self.operands(&loaded, &target.args, &outs);
             self.push_call(Call {
                 callee: target.callee,
@@ -252,9 +268,13 @@ impl Body<'_, '_> {
             gradients.push(gradient);
         }
         given.extend(&gradients);
-        for ty in &target.results {
+        for (ty, python) in &target.results {
             let seed = self.add_var(*ty);
-            let one = format!(" = {}(1)", self.shared.types.spelling(*ty));
+            let written = match python {
+                true => self.shared.types.with_python_types(*ty, 1),
+                false => *ty,
+            };
+            let one = format!(" = {}(1)", self.shared.types.spelling(written));
             let one = self.piece(&one);
             self.push_text(vec![Piece::Var(seed), one]);
             given.push(seed);
@@ -300,7 +320,8 @@ impl Body<'_, '_> {
         if target.results.is_empty() {
             return fail("K007", "a function without a result has no gradient");
         }
-        if target.results.iter().any(|ty| !types.is_plain_value(*ty)) {
+        let mut results = target.results.iter();
+        if results.any(|(ty, _)| !types.is_plain_value(*ty)) {
             return fail(
                 "K021",
                 "`wp.grad` of a function with such a result is not supported",

@@ -282,7 +282,8 @@ impl Body<'_, '_> {
         }
         let mut returns = self.shared.functions[built as usize].returns.clone();
         // A tile that a function gives is the one that its annotation names, wherever it lies within.
-        if let Ok(Returns::Types(annotated)) = &self.shared.scope.functions[index as usize].returns
+        if let Ok(Returns::Types(annotated, _)) =
+            &self.shared.scope.functions[index as usize].returns
         {
             for (ty, named) in returns.iter_mut().zip(annotated) {
                 if self.shared.types.tile_of(*named).is_some() {
