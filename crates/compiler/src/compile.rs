@@ -534,6 +534,7 @@ impl Compiler {
             },
             functions: Vec::new(),
             structs: Vec::new(),
+            static_structs: Vec::new(),
             lines: std::mem::take(&mut self.lines),
             max_unroll: max_unroll.unwrap_or(16),
             backward: backward.or(config.backward).unwrap_or(true),

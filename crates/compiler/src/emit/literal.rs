@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::buffer::Buffer;
-use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_ir::types::{Scalar, StructId, Type};
 use warpsmith_ir::{Constant, Module, Number};
 
 /// Appends a constant.
@@ -23,6 +23,9 @@ pub(super) fn constant(module: &Module, constant: Constant, out: &mut Buffer) {
             }
         }
         Constant::Str(text) => string(module.names.get(text), out),
+        Constant::Compound { ty, start, .. } if let Type::Struct(id) = module.types.get(ty) => {
+            instance(module, id, start, out);
+        }
         Constant::Compound { ty, start, len } => {
             let scalar = match module.types.get(ty) {
                 Type::Vector { scalar, .. }
@@ -48,6 +51,47 @@ pub(super) fn constant(module: &Module, constant: Constant, out: &mut Buffer) {
             out.push_ascii(b'}');
         }
     }
+}
+
+/// Appends an instance of a struct: a value for each field, of its type.
+fn instance(module: &Module, id: StructId, start: u32, out: &mut Buffer) {
+    let def = module.types.struct_def(id);
+    out.parts(&[module.names.get(def.native), "("]);
+    let mut at = start;
+    for (n, field) in def.fields.iter().enumerate() {
+        if n > 0 {
+            out.push_str(", ");
+        }
+        out.parts(&[module.types.spelling(field.ty), "("]);
+        let number = module.elements[at as usize];
+        match module.types.get(field.ty) {
+            Type::Scalar(Scalar::Bool) => {
+                out.push_str(if number == Number::Int(0) {
+                    "false"
+                } else {
+                    "true"
+                });
+                at += 1;
+            }
+            Type::Scalar(scalar) => {
+                constant(module, Constant::Typed(scalar, number), out);
+                at += 1;
+            }
+            kind => {
+                let len = match kind {
+                    Type::Vector { length, .. } => length,
+                    Type::Matrix { rows, cols, .. } => rows * cols,
+                    _ => 4,
+                };
+                let ty = field.ty;
+                let start = at;
+                constant(module, Constant::Compound { ty, start, len }, out);
+                at += len;
+            }
+        }
+        out.push_ascii(b')');
+    }
+    out.push_ascii(b')');
 }
 
 fn plain(number: Number, out: &mut Buffer) {

@@ -9,6 +9,15 @@ use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
 use warpsmith_ir::Constant;
 use warpsmith_ir::types::{Scalar, Type, TypeId, TypeTable};
 
+const OTHER_NAME: &str = "another name of an instance of a struct";
+
+fn is_name(tables: &Tables<'_>, expr: ExprId) -> bool {
+    matches!(
+        tables.tree.expr(expr).kind,
+        ExprKind::Name(_) | ExprKind::Attribute(..)
+    )
+}
+
 impl Scope {
     /// Enters everything that the project's first module defines, with what it imports; statements of `library`
     /// are Warp's own.
@@ -137,6 +146,8 @@ impl Scope {
             ExprKind::Name(name) => {
                 let result = match result {
                     Global::Opaque(_) => self.bound_name(tables, name).unwrap_or(result),
+                    // Another name for it, by which it may be changed.
+                    Global::Instance(_) if is_name(tables, value) => Global::Opaque(OTHER_NAME),
                     known => known,
                 };
                 self.set(name, result);
@@ -168,7 +179,9 @@ impl Scope {
                     self.bind(tables, name, value, result);
                 }
             }
-            ExprKind::Attribute(..) if self.set_config(tables, target, result) => {}
+            ExprKind::Attribute(..)
+                if self.set_config(tables, target, result)
+                    || self.set_field(tables, target, result) => {}
             _ => self.forget_target(tables, target, true),
         }
     }

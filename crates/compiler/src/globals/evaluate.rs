@@ -3,6 +3,7 @@
 use super::arithmetic::{arithmetic, compare, elementwise};
 use super::display::{contains, element, length};
 use super::host_call::{Given, HostFunction, call_function};
+use super::instance::field_of;
 use super::nested::GIVEN;
 use super::python_function::{of_items, python_cast, python_function};
 use super::value::{Tables, fallback, resolve_path};
@@ -30,6 +31,18 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Name(_) => path(scope, tables, expr),
         ExprKind::Attribute(base, attr) => match path(scope, tables, expr) {
             Global::Opaque(what) => {
+                let at = tables.tree.expr(expr).start;
+                if let ExprKind::Name(_) = tables.tree.expr(base).kind
+                    && let Some(instance) = scope.known_instance(tables, base, at)
+                    && let Some((_, value)) =
+                        field_of(instance, attr, &scope.elements, tables.types)
+                {
+                    return match value {
+                        // A field that nothing has set is Python's whole zero.
+                        Constant::Typed(_, Number::Int(0)) => OPAQUE,
+                        value => Global::Value(value),
+                    };
+                }
                 let value = compound(scope, tables, base).and_then(|value| {
                     let (elements, name) = (&scope.elements, tables.names.get(attr));
                     named_component(value, name, elements, tables.types)
@@ -520,6 +533,11 @@ fn identity(scope: &mut Scope, tables: &mut Tables<'_>, ty: Type, len: u32) -> G
 
 /// A scalar, vector or matrix made from numbers on the host side.
 fn construct(scope: &mut Scope, tables: &mut Tables<'_>, ty: TypeId, values: &[Global]) -> Global {
+    if values.is_empty()
+        && let Some(instance) = scope.new_instance(tables.types, ty)
+    {
+        return Global::Instance(instance);
+    }
     let mut numbers = Vec::with_capacity(values.len());
     let mut runs = 0;
     for value in values {

@@ -100,7 +100,7 @@ pub(super) fn call_function(
         result = match is_factory {
             true => call_factory(scope, tables, function.node, &arguments, given.site),
             false => match run_body(scope, tables, &node, &arguments) {
-                Flow::Returned(value) if is_plain(value) => Some(value),
+                Flow::Returned(value) if is_plain(value) || is_instance(value) => Some(value),
                 // Without a value the result is `None`, which is no constant.
                 _ => None,
             },
@@ -224,6 +224,11 @@ fn is_plain(value: Global) -> bool {
     )
 }
 
+/// An instance of a struct may be returned, but not given: whoever is given it may change it.
+fn is_instance(value: Global) -> bool {
+    matches!(value, Global::Instance(_))
+}
+
 impl Scope {
     /// Runs a function that nobody is seen to call with some arguments; says whether all its steps are known.
     pub(super) fn follow(
@@ -286,10 +291,20 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> 
                 if scope.note_dictionary(tables, target, value) {
                     continue;
                 }
+                let given = evaluate(scope, tables, value);
+                if scope.set_field(tables, target, given) {
+                    continue;
+                }
                 let ExprKind::Name(name) = tables.tree.expr(target).kind else {
                     return Flow::Unknown;
                 };
-                let value = evaluate(scope, tables, value);
+                // Another name for an instance, by which it may be changed.
+                if is_instance(given)
+                    && !matches!(tables.tree.expr(value).kind, ExprKind::Call { .. })
+                {
+                    return Flow::Unknown;
+                }
+                let value = given;
                 // Functions before see both values: `wp.static` the first, everything else the last.
                 let is_seen = scope.functions.len() > first
                     && scope
@@ -298,7 +313,8 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> 
                 if is_seen {
                     return Flow::Unknown;
                 }
-                scope.set(name, if is_plain(value) { value } else { LOCAL });
+                let known = is_plain(value) || is_instance(value);
+                scope.set(name, if known { value } else { LOCAL });
             }
             StmtKind::If { test, body, orelse } => {
                 let truth = match evaluate(scope, tables, test) {

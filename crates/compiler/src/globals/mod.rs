@@ -16,6 +16,7 @@ mod display;
 mod evaluate;
 mod host_call;
 mod imports;
+mod instance;
 mod library;
 mod nested;
 mod options;
@@ -32,6 +33,7 @@ pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
 };
 pub(crate) use evaluate::evaluate;
+pub(crate) use instance::field_of;
 pub use project::{ModuleText, Modules, Place};
 pub(crate) use project::{ProjectModule, imported, package};
 pub(crate) use rounding::round_to;

@@ -55,6 +55,8 @@ pub(crate) enum Global {
     Class(Name),
     /// A member of an enumeration of compiled code: an integer to Python, nothing to a kernel.
     Member(i64),
+    /// An instance of a struct, which a kernel has by `wp.static` alone: the numbers of its fields.
+    Instance(Constant),
     /// `None`.
     Nothing,
     /// A kernel, by position.
@@ -95,6 +97,8 @@ pub(crate) struct Scope {
     rebound: Vec<(u16, Name)>,
     /// Lists, tuples, sets and dictionaries by the module and the name that they were first given.
     displays: HashMap<(u16, Name), ExprId>,
+    /// How often the module sets a field of an instance, by the module and the instance's name.
+    pub(super) fields_set: HashMap<(u16, Name), u32>,
     /// Functions that can be called while the module is read.
     host_functions: HashMap<(u16, Name), HostFunction>,
     /// How far such calls have gone.
@@ -171,6 +175,7 @@ impl Scope {
         self.elements.clear();
         self.rebound.clear();
         self.displays.clear();
+        self.fields_set.clear();
         self.host_functions.clear();
         self.enclosing.clear();
         self.qualifier.clear();

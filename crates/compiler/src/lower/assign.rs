@@ -372,6 +372,12 @@ impl Body<'_, '_> {
             Aggregate::Var(var) => (var, None, self.ty(var)),
             Aggregate::Member(root, path, ty) => (root, Some(path), ty),
         };
+        if matches!(self.kind(root), Type::Struct(_)) && self.constant(root).is_some() {
+            return fail(
+                "K010",
+                "what `wp.static` gives is a constant, which cannot be changed",
+            );
+        }
         let value_ty = self.shared.types.value_of(ty);
         let is_reference = self.shared.types.is_reference(ty);
         match self.shared.types.get(value_ty) {

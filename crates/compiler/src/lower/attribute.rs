@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::value::{Res, Value, fail};
-use crate::globals::{Global, attribute};
+use crate::globals::{Global, attribute, field_of};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Type, TypeId};
 use warpsmith_ir::{Constant, Op, Step, VarId};
@@ -41,6 +41,16 @@ impl Body<'_, '_> {
             }
             other => return self.single(other).map(Value::Var),
         };
+        if let Some(instance) = self.constant(var)
+            && let Some((ty, field)) = field_of(
+                instance,
+                attr,
+                &self.shared.scope.elements,
+                self.shared.types,
+            )
+        {
+            return Ok(Value::Var(self.add_typed_constant(ty, field)));
+        }
         match self.constant(var) {
             None | Some(Constant::Compound { .. }) => {}
             // An attribute of a number is the number itself.

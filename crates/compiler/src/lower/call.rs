@@ -182,6 +182,7 @@ impl Body<'_, '_> {
                     | Global::Handle
                     | Global::Member(_)
                     | Global::Nothing
+                    | Global::Instance(_)
                     | Global::Value(_),
                 ) => {
                     return fail("K016", "this is not a function");

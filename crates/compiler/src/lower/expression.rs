@@ -120,6 +120,12 @@ impl Body<'_, '_> {
                 return fail("K016", "a tuple's type is only understood in annotations");
             }
             Global::Kernel(_) => return fail("K016", "a kernel cannot be used in a kernel"),
+            Global::Instance(_) => {
+                return fail(
+                    "K023",
+                    "an instance of a struct is Python's; `wp.static` makes a constant of it",
+                );
+            }
             Global::Nothing => return fail("K005", "`None` has no place in a kernel"),
             Global::Member(_) => {
                 return fail(

@@ -28,6 +28,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) library_file: &'static str,
     pub(crate) functions: Vec<Function>,
     pub(crate) structs: Vec<StructId>,
+    /// Structs of which constants are written, which alone does not declare them.
+    pub(crate) static_structs: Vec<StructId>,
     pub(crate) lines: Vec<Line>,
     pub(crate) max_unroll: i64,
     pub(crate) backward: bool,
@@ -167,6 +169,13 @@ pub(crate) fn build_kernel(
             return Err(Problem::at("K013", def.span.0, def.span.1, what).into());
         }
         at += 1;
+    }
+    let declared = |id: &StructId| shared.structs.contains(id);
+    if !shared.static_structs.iter().all(declared) {
+        let what = "Warp does not declare a struct of which the kernel has `wp.static` alone";
+        return Err(Problem::at("K021", span.0, span.1, what)
+            .hint("give it to a function or an array, or read its fields: `wp.static(p.x)`")
+            .into());
     }
     Ok(built)
 }

@@ -7,6 +7,7 @@ use crate::globals::{Global, Known, Tables, evaluate};
 use crate::syntax::{Expr, ExprId, ExprKind, List};
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::names::Name;
+use warpsmith_ir::types::Type;
 use warpsmith_ir::{Constant, Number};
 
 const NO_RESULT: &str = "`wp.static` gives a number, a boolean, a vector, a matrix or a function";
@@ -99,6 +100,14 @@ impl Body<'_, '_> {
             Global::Value(constant) => Value::Var(self.add_constant(constant)),
             Global::Function(set) => Value::Function(set),
             Global::Builtin(index) => Value::Builtin(index),
+            Global::Instance(constant) => {
+                if let Constant::Compound { ty, .. } = constant
+                    && let Type::Struct(id) = self.shared.types.get(ty)
+                {
+                    self.shared.static_structs.push(id);
+                }
+                Value::Var(self.add_constant(constant))
+            }
             _ => return fail("K023", NO_RESULT),
         })
     }
@@ -140,6 +149,14 @@ impl Body<'_, '_> {
                 )
             }
             Global::Value(Constant::Str(_)) => fail("K023", NO_RESULT),
+            Global::Instance(_) => match shared.scope.known_instance(&mut tables, expr, node.start)
+            {
+                Some(instance) => Ok(Global::Instance(instance)),
+                None => fail(
+                    "K023",
+                    "`wp.static` of an instance of a struct that something else may change",
+                ),
+            },
             result => Ok(result),
         }
     }

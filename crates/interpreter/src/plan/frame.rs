@@ -66,9 +66,9 @@ pub(super) fn constant_bits(
         Constant::Str(name) => vec![(Scalar::I32, name.index() as u64)],
         Constant::Compound { start, len, .. } => {
             let elements = &builder.module.elements[start as usize..][..len as usize];
-            elements
-                .iter()
-                .map(|element| (leaf, number_bits(leaf, *element)))
+            let leaves = layout.leaves.iter().zip(elements);
+            leaves
+                .map(|(leaf, element)| (leaf.scalar, number_bits(leaf.scalar, *element)))
                 .collect()
         }
     }
