@@ -7,6 +7,9 @@ use warpsmith_core::{ArgumentError, Bytes};
 /// How the reason begins why a file that is not damaged audio cannot be decoded.
 pub(crate) const NOT_KNOWN: &str = "not a known audio file";
 
+/// How the reason begins why audio in a coding without a decoder cannot be decoded.
+pub(crate) const NO_DECODER: &str = "no decoder for this coding";
+
 /// Why an analysis could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum SignalError {
@@ -75,7 +78,17 @@ impl SignalError {
     pub fn is_of_damage(&self) -> bool {
         match self {
             Self::CutShort { .. } => true,
-            Self::Decode { reason, .. } => !reason.starts_with(NOT_KNOWN),
+            Self::Decode { .. } => !self.is_of_unknown_kind(),
+            _ => false,
+        }
+    }
+
+    /// Whether a file is not audio, or of a kind that is not decoded here.
+    pub fn is_of_unknown_kind(&self) -> bool {
+        match self {
+            Self::Decode { reason, .. } => {
+                reason.starts_with(NOT_KNOWN) || reason.starts_with(NO_DECODER)
+            }
             _ => false,
         }
     }

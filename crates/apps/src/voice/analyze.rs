@@ -14,6 +14,7 @@ use super::analysis::{Column, Sound, Wanted};
 use super::device::{GROUP_BYTES, gpu_for};
 use super::heard::{in_pieces, in_pieces_with_frames};
 use super::input::Input;
+use super::left_out::LeftOut;
 use super::live::is_long;
 use super::places::Place;
 use super::sheet::{Destination, first_group};
@@ -46,6 +47,9 @@ pub(crate) struct Analyze {
 #[derive(Serialize)]
 struct Body {
     files: Vec<Row>,
+    /// Audio in folders that is not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 /// One file, analysed or not.
@@ -77,6 +81,7 @@ impl Analyze {
             self.input.files().into_iter().map(alone).collect()
         };
         let global = &check_outputs(global, &[("--output", self.destination.file())])?;
+        self.input.announce(global)?;
         let done = AtomicUsize::new(0);
         let count = places.len();
         let finish = |place: &Place, result: Result<Overview>| {
@@ -114,7 +119,9 @@ impl Analyze {
         let failed = files
             .iter()
             .any(|row| matches!(row.result, Analysis::Failed { .. }));
-        print(global, &report("voice analyze", Body { files }), human)?;
+        let left_out = self.input.list_left_out();
+        let body = Body { files, left_out };
+        print(global, &report("voice analyze", body), human)?;
         Ok(Outcome::fine_if(!failed))
     }
 

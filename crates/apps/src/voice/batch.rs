@@ -24,16 +24,17 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// A batch of the `count` inputs that are not done yet.
-    pub(super) fn new(global: &'a Global, count: usize, input: &Input) -> Self {
-        Self {
+    /// A batch of the `count` inputs that are not done yet; says what of folders is left out.
+    pub(super) fn new(global: &'a Global, count: usize, input: &Input) -> Result<Self> {
+        input.announce(global)?;
+        Ok(Self {
             global,
             count,
             named: input.files().len(),
             begun: 0,
             several: input.is_several(),
             failures: Vec::new(),
-        }
+        })
     }
 
     /// Says which file is next, where somebody watches.

@@ -10,8 +10,12 @@ use warpsmith_core::ArgumentError;
 use warpsmith_voice::signal::PcmFormat;
 use warpsmith_voice::{Audio, ChannelChoice, GrowingRoom, SignalError, check_finite, check_room};
 
+use super::endings::{Ending, remedy_for};
+use super::left_out::{self, LeftOut};
 use super::live::hear_pieces;
 use super::sources::{SoundFile, Source, source};
+use warpsmith_console::global::Global;
+use warpsmith_console::output::note;
 
 /// What does not fit, in errors.
 const SOUND: &str = "the sound";
@@ -36,7 +40,8 @@ pub(super) struct Input {
     salvage: bool,
     /// Read samples without a header: coding, rate and channels, such as `s16le,16000,1`.
     ///
-    /// Codings are u8, s8, s16, s24, s32, f32 and f64 with `le` or `be`, mulaw and alaw.
+    /// Codings are u8, s8, s16, s24, s32, f32 and f64 with `le` or `be`, mulaw and alaw. In a folder, `.raw`, `.pcm`
+    /// and the like are read this way, other files by their headers.
     #[arg(long, value_name = "FORMAT")]
     raw: Option<PcmFormat>,
 }
@@ -88,13 +93,47 @@ fn read_all(stdin: &mut impl Read) -> Result<Vec<u8>> {
 impl Input {
     /// All files, in the order of the arguments.
     pub(super) fn files(&self) -> Vec<SoundFile> {
-        let sources = self.named.iter();
-        sources.flat_map(|source| source.files.clone()).collect()
+        let mut files = Vec::new();
+        for source in &self.named {
+            let begin = files.len();
+            files.extend_from_slice(&source.files);
+            let others = source.others.iter();
+            files.extend(others.filter(|file| !self.leaves_out(file)).cloned());
+            files[begin..].sort_unstable();
+        }
+        files
+    }
+
+    /// Whether a file of a folder is not read: with `--raw` samples without a header are.
+    fn leaves_out(&self, file: &SoundFile) -> bool {
+        self.raw.is_none() || Ending::of(&file.name) != Ending::Raw
+    }
+
+    fn left_out(&self) -> Vec<&SoundFile> {
+        let others = self.named.iter().flat_map(|source| &source.others);
+        others.filter(|file| self.leaves_out(file)).collect()
+    }
+
+    /// What is left out of folders, and why.
+    pub(super) fn list_left_out(&self) -> Vec<LeftOut> {
+        left_out::listed(&self.left_out())
+    }
+
+    /// Says what is left out of folders; an error where nothing else is there.
+    pub(super) fn announce(&self, global: &Global) -> Result<()> {
+        let lines = left_out::lines(&self.left_out());
+        if self.files().is_empty() {
+            bail!("there is no file to read: {}", lines.join("; "));
+        }
+        for line in lines {
+            note(global, &format!("note: {line}"));
+        }
+        Ok(())
     }
 
     /// Whether more than one file is meant, or any number.
     pub(super) fn is_several(&self) -> bool {
-        self.named.len() > 1 || self.named.iter().any(|source| source.is_tree)
+        self.named.len() > 1 || self.named.iter().any(|source| source.is_tree())
     }
 
     /// Whether damaged files are taken as far as they go.
@@ -102,9 +141,15 @@ impl Input {
         self.salvage
     }
 
-    /// Whether samples have no header.
-    pub(super) fn is_raw(&self) -> bool {
-        self.raw.is_some()
+    /// Whether the samples of a file have no header.
+    pub(super) fn is_raw(&self, path: &Path) -> bool {
+        self.raw_format(path).is_some()
+    }
+
+    /// How the samples of a file without a header are written.
+    fn raw_format(&self, path: &Path) -> Option<PcmFormat> {
+        let has_header = |source: &Source| source.promises_header(path);
+        self.raw.filter(|_| !self.named.iter().any(has_header))
     }
 
     /// Whether standard input is among the files.
@@ -163,7 +208,7 @@ impl Input {
 
     /// Samples to a channel, and channels, as far as they are known before a file is read.
     fn plain_size(&self, path: &Path) -> Option<(u64, usize)> {
-        match self.raw {
+        match self.raw_format(path) {
             Some(format) => {
                 let facts = std::fs::metadata(path).ok();
                 facts.map(|facts| (facts.len() / format.frame_bytes() as u64, format.channels))
@@ -179,7 +224,7 @@ impl Input {
         see: &mut dyn FnMut(&Audio) -> Result<(), SignalError>,
     ) -> Result<()> {
         let piped = path == Path::new("-");
-        if let Some(format) = self.raw {
+        if let Some(format) = self.raw_format(path) {
             let mut source: Box<dyn Read> = if piped {
                 Box::new(stdin())
             } else {
@@ -197,7 +242,11 @@ impl Input {
                 Err(error) if error.is_of_damage() => Err(anyhow!(
                     "{error}; `--salvage` takes what is there of such a file"
                 )),
-                other => Ok(other?),
+                Err(error) => match remedy_for(path, &error) {
+                    Some(remedy) => Err(anyhow!("{error}; {remedy}")),
+                    None => Err(error.into()),
+                },
+                Ok(()) => Ok(()),
             };
         }
         let damage = Audio::each_piece_of(path, &mut |_| Ok(())).err();

@@ -9,6 +9,7 @@ use warpsmith_descriptors::key::{
 
 use super::batch::Batch;
 use super::input::{Input, of_file};
+use super::left_out::LeftOut;
 use super::recording::analyse;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -49,6 +50,9 @@ enum Expected {
 #[derive(Serialize)]
 struct Body {
     files: Vec<Row>,
+    /// Audio in folders that is not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 #[derive(Serialize)]
@@ -121,7 +125,7 @@ impl Key {
             tuning: self.tuning,
         };
         let paths = self.input.files();
-        let mut batch = Batch::new(global, paths.len(), &self.input);
+        let mut batch = Batch::new(global, paths.len(), &self.input)?;
         let mut files = Vec::new();
         for file in &paths {
             batch.begin(&file.path);
@@ -134,7 +138,12 @@ impl Key {
             }))?;
         }
         if !files.is_empty() {
-            print(global, &report("voice key", Body { files }), human)?;
+            let left_out = self.input.list_left_out();
+            print(
+                global,
+                &report("voice key", Body { files, left_out }),
+                human,
+            )?;
         }
         batch.finish()
     }

@@ -34,7 +34,7 @@ pub(super) fn is_long(input: &Input, path: &Path) -> bool {
         return false;
     }
     let bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
-    let is_plain = || input.is_raw() || Audio::plain_size(path).is_some();
+    let is_plain = || input.is_raw(path) || Audio::plain_size(path).is_some();
     bytes >= LONG_PLAIN_BYTES || bytes >= LONG_CODED_BYTES && !is_plain()
 }
 

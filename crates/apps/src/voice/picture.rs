@@ -69,7 +69,8 @@ enum Scale {
 }
 
 impl Picture {
-    pub(crate) fn run(&self, _: &Global) -> Result<Outcome> {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        self.input.announce(global)?;
         let files = self.input.files();
         let [SoundFile { path, .. }] = &files[..] else {
             bail!("a picture is drawn of one file at a time");

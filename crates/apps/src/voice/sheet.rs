@@ -171,7 +171,7 @@ impl Destination {
     ) -> Result<Outcome> {
         let encoding = self.encoding(global);
         let places = self.places(global, input)?;
-        let mut batch = Batch::new(global, places.len(), input);
+        let mut batch = Batch::new(global, places.len(), input)?;
         for place in &places {
             let path = &place.input;
             batch.begin(path);
@@ -205,7 +205,7 @@ impl Destination {
         mut analyse: impl FnMut(&[Place]) -> Result<Vec<Result<Sheet>>>,
     ) -> Result<Outcome> {
         let places = self.places(global, input)?;
-        let mut batch = Batch::new(global, places.len(), input);
+        let mut batch = Batch::new(global, places.len(), input)?;
         let mut rest = &places[..];
         while !rest.is_empty() {
             let (group, after) = rest.split_at(first_group(rest, bytes));

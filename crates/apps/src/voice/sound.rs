@@ -74,7 +74,7 @@ impl SoundOutput {
         mut one: impl FnMut(&Place) -> Result<()>,
     ) -> Result<Outcome> {
         let places = self.places(global, input)?;
-        let mut batch = Batch::new(global, places.len(), input);
+        let mut batch = Batch::new(global, places.len(), input)?;
         for place in &places {
             batch.begin(&place.input);
             batch.end(one(place))?;

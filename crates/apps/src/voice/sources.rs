@@ -8,11 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use warpsmith_console::inputs;
 
-/// How the names of audio files end.
-const ENDINGS: [&str; 21] = [
-    "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mka", "mkv", "mp3", "mp4", "oga",
-    "ogg", "opus", "rf64", "snd", "wav", "wave", "webm", "w64",
-];
+use super::endings::{Ending, READ};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,8 +25,17 @@ pub(super) struct SoundFile {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) files: Vec<SoundFile>,
-    /// Whether it stands for any number of files.
-    pub(super) is_tree: bool,
+    /// What a folder has beside them: samples without headers, and audio in formats that are not read.
+    pub(super) others: Vec<SoundFile>,
+    kind: Kind,
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+    Pattern,
 }
 
 /// Reads an argument that names audio.
@@ -41,17 +46,20 @@ pub(super) fn source() -> impl TypedValueParser<Value = Source> {
 impl Source {
     fn of(path: &Path) -> Result<Self> {
         if path.is_dir() {
-            let files = below(path, is_audio)?;
-            if files.is_empty() {
+            let audio = below(path, |name| Ending::of(name) != Ending::Other)?;
+            if audio.is_empty() {
                 bail!(
                     "there is no audio file in `{}` (names end in .{})",
                     path.display(),
-                    ENDINGS.join(", .")
+                    READ.join(", .")
                 );
             }
+            let is_read = |file: &SoundFile| Ending::of(&file.name) == Ending::Read;
+            let (files, others) = audio.into_iter().partition(is_read);
             return Ok(Self {
                 files,
-                is_tree: true,
+                others,
+                kind: Kind::Folder,
             });
         }
         let is_pattern = |part: Component<'_>| {
@@ -91,7 +99,8 @@ impl Source {
             }
             return Ok(Self {
                 files,
-                is_tree: true,
+                others: Vec::new(),
+                kind: Kind::Pattern,
             });
         }
         if path.as_os_str() != "-" {
@@ -103,14 +112,24 @@ impl Source {
                 name: path.file_name().unwrap_or_default().into(),
                 is_found: false,
             }],
-            is_tree: false,
+            others: Vec::new(),
+            kind: Kind::File,
         })
     }
-}
 
-fn is_audio(name: &Path) -> bool {
-    let ending = name.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+    /// Whether it stands for any number of files.
+    pub(super) fn is_tree(&self) -> bool {
+        self.kind != Kind::File
+    }
+
+    /// Whether `path` was found in a folder by a name that promises a header.
+    pub(super) fn promises_header(&self, path: &Path) -> bool {
+        let files = &self.files;
+        self.kind == Kind::Folder
+            && files
+                .binary_search_by(|file| file.path.as_path().cmp(path))
+                .is_ok()
+    }
 }
 
 /// The files below a folder whose names there are `wanted`, sorted. Hidden files and folders are left out, and
@@ -216,7 +235,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(place.path(), place.path().join("a/loop")).unwrap();
         let all = Source::of(place.path()).unwrap();
-        assert!(all.is_tree);
+        assert!(all.is_tree());
         assert_eq!(names(&all), ["a/deep/x.flac", "a/take.wav", "b/take.WAV"]);
         let of = |pattern: &str| Source::of(&place.path().join(pattern));
         assert_eq!(names(&of("a/**/*.?l*").unwrap()), ["deep/x.flac"]);
@@ -224,7 +243,7 @@ mod tests {
         assert_eq!(names(&takes), ["a/take.wav", "b/take.WAV"]);
         assert_eq!(takes.files[0].path, place.path().join("a/take.wav"));
         let one = of("a/take.wav").unwrap();
-        assert!(!one.is_tree);
+        assert!(!one.is_tree());
         assert_eq!(names(&one), ["take.wav"]);
         assert!(
             of("*.mp3")
@@ -236,6 +255,22 @@ mod tests {
         fs::create_dir(place.path().join("empty")).unwrap();
         let empty = of("empty").unwrap_err().to_string();
         assert!(empty.starts_with("there is no audio file in "), "{empty}");
+    }
+
+    #[test]
+    fn a_folder_keeps_what_sounds_like_audio_and_is_not_read_apart() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["a.wav", "b.g722", "c.raw", "README.txt"] {
+            fs::write(place.path().join(name), "").unwrap();
+        }
+        let all = Source::of(place.path()).unwrap();
+        assert_eq!(names(&all), ["a.wav"]);
+        let others: Vec<_> = all.others.iter().map(|file| file.name.clone()).collect();
+        assert_eq!(others, [Path::new("b.g722"), Path::new("c.raw")]);
+        assert!(all.promises_header(&place.path().join("a.wav")));
+        assert!(!all.promises_header(&place.path().join("c.raw")));
+        let one = Source::of(&place.path().join("a.wav")).unwrap();
+        assert!(!one.promises_header(&place.path().join("a.wav")));
     }
 
     #[test]

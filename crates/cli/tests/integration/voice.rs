@@ -121,6 +121,64 @@ fn a_bad_file_is_named_and_the_good_ones_are_analysed() {
 }
 
 #[test]
+fn audio_in_a_folder_that_is_not_read_is_named_with_what_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let wav = std::fs::read(&path).unwrap();
+    let place = folder.path().join("calls");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("a.g722"), [7; 640]).unwrap();
+    std::fs::write(place.join("notes.txt"), "no sound").unwrap();
+    let named = place.to_str().unwrap();
+    let said = |output: &Output| String::from_utf8(output.stderr.clone()).unwrap();
+
+    // Nothing else is there.
+    let output = warpsmith(&["loudness", named]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("a.g722"), "{}", said(&output));
+    assert!(said(&output).contains("ffmpeg -i IN.g722 OUT.wav"));
+
+    // Beside what can be read it is a remark.
+    std::fs::copy(&path, place.join("tone.wav")).unwrap();
+    let head = wav.windows(4).position(|four| four == b"data").unwrap() + 8;
+    std::fs::write(place.join("plain.raw"), &wav[head..]).unwrap();
+    let output = warpsmith(&["loudness", named]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let lines: Vec<String> = said(&output).lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("a.g722") && lines[1].contains("plain.raw"));
+    assert!(lines[1].contains("--raw"), "{lines:?}");
+    let output = warpsmith(&["analyze", named, "--format", "json"])
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let left = report["body"]["left_out"].as_array().unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left[0]["fix"].as_str().unwrap().contains("ffmpeg"));
+
+    // With a format the samples are read, and the file with a header still by its header.
+    let output = warpsmith(&["analyze", named, "--raw", "f32le,16000,1"])
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = report["body"]["files"].as_array().unwrap();
+    assert_eq!(files.len(), 2, "{files:?}");
+    assert!(files[0]["file"].as_str().unwrap().ends_with("plain.raw"));
+    assert_eq!(files[0]["seconds"], files[1]["seconds"]);
+    assert_eq!(report["body"]["left_out"].as_array().unwrap().len(), 1);
+
+    // Named itself, the message says what to do.
+    let raw = place.join("plain.raw");
+    let output = warpsmith(&["loudness", raw.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("`--raw s16le"), "{}", said(&output));
+}
+
+#[test]
 fn sounds_are_stretched_shifted_cleaned_and_converted_into_wav_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = tone(folder.path());

@@ -9,6 +9,7 @@ use symphonia::core::packet::Packet;
 
 use super::gapless::Part;
 use super::opus::{self, Opus};
+use crate::error::NO_DECODER;
 
 /// A logical stream that is being decoded.
 pub(super) struct Link {
@@ -65,7 +66,7 @@ impl Link {
             } else {
                 let decoder = symphonia::default::get_codecs()
                     .make_audio_decoder(parameters, &AudioDecoderOptions::default())
-                    .map_err(|error| format!("no decoder for this coding ({error})"))?;
+                    .map_err(|error| format!("{NO_DECODER} ({error})"))?;
                 Decoder::Symphonia(decoder)
             },
         };
