@@ -256,6 +256,9 @@ impl Input {
             see(piece)
         })?;
         if let Some(damage) = damage {
+            if seconds <= 0.0 {
+                return Err(anyhow!("{damage}; nothing of it could be salvaged"));
+            }
             // Nothing can be done about a standard error that is closed.
             let _ = writeln!(stderr(), "salvaged {seconds:.3} s: {damage}");
         }

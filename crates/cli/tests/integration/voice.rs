@@ -957,6 +957,16 @@ fn a_file_that_ends_early_is_salvaged_on_request_and_raw_samples_need_no_header(
     let said = String::from_utf8_lossy(&salvaged.stderr).into_owned();
     assert!(said.starts_with("salvaged 2.0"), "{said}");
     assert_eq!(text(&salvaged).lines().count(), 201);
+    // Where nothing is there, nothing was done.
+    let head = bytes.windows(4).position(|four| four == b"data").unwrap() + 8;
+    let bare = folder.path().join("bare.wav");
+    std::fs::write(&bare, &bytes[..head]).unwrap();
+    let refused = warpsmith(&["vad", bare.to_str().unwrap(), "--salvage"])
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("nothing of it could be salvaged"), "{said}");
     // The tone's samples are floats behind a header of 44 bytes or more.
     let whole = text(
         &warpsmith(&["vad", path.to_str().unwrap()])
