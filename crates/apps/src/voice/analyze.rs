@@ -11,6 +11,7 @@ use warpsmith_descriptors::overview::{Heard, Overview};
 use warpsmith_device::CudaDevice;
 
 use super::analysis::{Column, Sound, Wanted};
+use super::batch::of_one_file;
 use super::device::{GROUP_BYTES, gpu_for};
 use super::heard::{in_pieces, in_pieces_with_frames};
 use super::input::Input;
@@ -101,16 +102,14 @@ impl Analyze {
             None => places
                 .par_iter()
                 .map(|place| {
-                    if is_long(&self.input, &place.input) {
-                        let heard = self.hear_in_pieces(global, place);
-                        return finish(place, heard.map(Overview::from));
-                    }
-                    let sound = Sound::read(&self.input, &place.input);
-                    let heard = sound.and_then(|sound| sound.hear(self.wanted()));
-                    finish(
-                        place,
-                        heard.and_then(|sound| self.summarise(global, place, sound)),
-                    )
+                    let done = of_one_file(&place.input, || {
+                        if is_long(&self.input, &place.input) {
+                            return Ok(Overview::from(self.hear_in_pieces(global, place)?));
+                        }
+                        let sound = Sound::read(&self.input, &place.input)?.hear(self.wanted())?;
+                        self.summarise(global, place, sound)
+                    });
+                    finish(place, done)
                 })
                 .collect(),
             Some(gpu) => self.on_gpu(global, &gpu, &places, finish)?,

@@ -1,9 +1,10 @@
 //! Many files, one after the other: what fails is remembered, and the rest is done.
 
 use std::io::{ErrorKind, Write, stderr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use warpsmith_formats::OutputError;
 
 use super::input::Input;
@@ -78,9 +79,35 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// Does the work of one file. A panic in it is that file's failure: the others are still done. What the work held is
+/// dropped with it; every file is analysed by plans of its own.
+pub(super) fn of_one_file<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(anyhow!(
+            "cannot analyse `{}`: a mistake in warpsmith, which the message above tells where; report it with the file",
+            path.display()
+        ))
+    })
+}
+
 fn is_about_output(error: &Error) -> bool {
     error.chain().any(|cause| {
         let pipe = cause.downcast_ref::<std::io::Error>();
         cause.is::<OutputError>() || pipe.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_failure_of_its_file() {
+        let path = Path::new("take.wav");
+        let none: Vec<f32> = Vec::new();
+        let failed = of_one_file(path, || Ok(none[path.as_os_str().len()]));
+        let said = failed.unwrap_err().to_string();
+        assert!(said.starts_with("cannot analyse `take.wav`"), "{said}");
+        assert_eq!(of_one_file(path, || Ok(3)).unwrap(), 3);
+    }
 }

@@ -7,7 +7,7 @@ use warpsmith_descriptors::key::{
     Key as Heard, KeyEstimate, KeySettings, Mode, Profile, find_key_of,
 };
 
-use super::batch::Batch;
+use super::batch::{Batch, of_one_file};
 use super::input::{Input, of_file};
 use super::left_out::LeftOut;
 use super::recording::analyse;
@@ -129,8 +129,10 @@ impl Key {
         let mut files = Vec::new();
         for file in &paths {
             batch.begin(&file.path);
-            let heard = analyse(&self.input, &file.path, |recording| {
-                find_key_of(recording, &settings)
+            let heard = of_one_file(&file.path, || {
+                analyse(&self.input, &file.path, |recording| {
+                    find_key_of(recording, &settings)
+                })
             })
             .map_err(|error| of_file(&file.path, error));
             batch.end(heard.map(|heard| {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use warpsmith_formats::table::{Column, TableForm, TableWriter};
 use warpsmith_formats::{OutputFile, is_stdout};
 
-use super::batch::Batch;
+use super::batch::{Batch, of_one_file};
 use super::heard::Rows;
 use super::input::{Input, of_file};
 use super::live::{Listening, is_long, listen_to_file, sheet_of_file};
@@ -175,7 +175,7 @@ impl Destination {
         for place in &places {
             let path = &place.input;
             batch.begin(path);
-            let done = match listener.filter(|_| is_long(input, path)) {
+            let done = of_one_file(path, || match listener.filter(|_| is_long(input, path)) {
                 Some(listener) => match encoding.form() {
                     Some(form) => put(place, |out| {
                         listen_to_file(input, path, listener, form, out)
@@ -189,7 +189,7 @@ impl Destination {
                 None => analyse(path)
                     .map_err(|error| of_file(path, error))
                     .and_then(|sheet| self.write(global, place, &sheet)),
-            };
+            });
             batch.end(done)?;
         }
         batch.finish()

@@ -8,7 +8,7 @@ use warpsmith_formats::wav::SampleFormat;
 use warpsmith_formats::{OutputFile, check_vacant};
 use warpsmith_voice::Audio;
 
-use super::batch::Batch;
+use super::batch::{Batch, of_one_file};
 use super::input::{Input, of_file};
 use super::live::{each_checked_piece, is_long};
 use super::places::{Place, left_to_do, places};
@@ -77,7 +77,7 @@ impl SoundOutput {
         let mut batch = Batch::new(global, places.len(), input)?;
         for place in &places {
             batch.begin(&place.input);
-            batch.end(one(place))?;
+            batch.end(of_one_file(&place.input, || one(place)))?;
         }
         batch.finish()
     }
