@@ -24,6 +24,12 @@ pub(crate) fn type_of(
     if let Some(query) = grid_query(scope, tables, expr) {
         return Ok(tables.types.intern(Type::Query(query)));
     }
+    if is_fabric_of_python(scope, tables, expr) {
+        let node = tables.tree.expr(expr);
+        let what = "a Fabric array of one of Python's own types is not supported";
+        return Err(Problem::at("K004", node.start, node.end, what)
+            .hint("write Warp's type, e.g. `dtype=wp.float32`, or `wp.fabricarray[float]`"));
+    }
     match evaluate(scope, tables, expr) {
         Global::Type(ty) | Global::PythonType(ty) => Ok(ty),
         Global::Handle => Ok(TypeId::U64),
@@ -47,6 +53,24 @@ pub(crate) fn type_of(
             ))
         }
     }
+}
+
+/// Whether a type is a Fabric array whose elements Warp writes by their Python names: one that is made by a call.
+fn is_fabric_of_python(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> bool {
+    let ExprKind::Call { func, keywords, .. } = tables.tree.expr(expr).kind else {
+        return false;
+    };
+    let Global::WarpCallable(class) = path(scope, tables, func) else {
+        return false;
+    };
+    if !tables.names.get(class).contains("fabricarray") {
+        return false;
+    }
+    let mut keywords = tables.tree.keywords_in(keywords).iter();
+    let is_dtype = |name: Name| tables.names.get(name) == "dtype";
+    let dtype = keywords.find(|keyword| keyword.name.is_some_and(is_dtype));
+    let dtype = dtype.map(|keyword| keyword.value);
+    dtype.is_some_and(|dtype| matches!(evaluate(scope, tables, dtype), Global::PythonType(_)))
 }
 
 /// `wp.HashGridQuery[wp.float64]`: a search in a hash grid whose coordinates have this type.

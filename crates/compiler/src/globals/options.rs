@@ -174,6 +174,8 @@ impl Scope {
                 ("enable_backward", Global::Value(Constant::Bool(value))) => {
                     kernel.backward = Some(value);
                 }
+                // As the module has it.
+                ("enable_backward", Global::Nothing) => {}
                 ("grid_stride", Global::Value(Constant::Bool(value))) => {
                     kernel.grid_stride = Some(value);
                 }

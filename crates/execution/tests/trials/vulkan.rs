@@ -166,7 +166,7 @@ const SLICES_AND_TILES: [&str; 18] = [
     y[i, j] = x[i, j]
     wp.atomic_add(x, i, j, 1.0)
 ",
-    "def k(x: wp.indexedfabricarrayarray(dtype=float), f: wp.fabricarray(dtype=float), y: wp.array(dtype=float)):
+    "def k(x: wp.indexedfabricarrayarray(dtype=wp.float32), f: wp.fabricarray(dtype=wp.float32), y: wp.array(dtype=float)):
     i = wp.tid()
     row = x[i]
     for j in range(row.shape[0]):
