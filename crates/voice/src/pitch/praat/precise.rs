@@ -1,5 +1,7 @@
 //! Praat's pitch in double precision, its frames at any distance: for measures that go on from the track,
-//! such as jitter, where a frame that is voiced or not decides. Slower than [`PraatPitch`](super::PraatPitch).
+//! such as jitter, where a frame that is voiced or not decides. Slower than [`PraatPitch`](super::PraatPitch), and
+//! nearer to Praat: its lags end up to two samples beyond the longest period, and what has its top there is voiced,
+//! a little below the range.
 
 use std::ops::Range;
 
@@ -103,6 +105,11 @@ impl PrecisePraat {
         let mut found = vec![Candidate::unvoiced(voicing + loud.max(0.0))];
         let count = self.settings.candidates.saturating_sub(1);
         let (placement, range) = (self.placement, self.range);
+        // The lags are what bounds a pitch from below.
+        let any_period = PitchRange {
+            low_hz: 0.0,
+            ..range
+        };
         for (near, _) in tops(&correlation, placement, range, 0.5 * voicing, octave, count) {
             let is_high = near < 1.0 / 0.3;
             let depth = match self.settings.window {
@@ -112,7 +119,7 @@ impl PrecisePraat {
             found.extend(candidate(
                 summit(&correlation, near, depth),
                 placement.rate,
-                range,
+                any_period,
             ));
         }
         found
@@ -144,6 +151,33 @@ impl Candidates for PrecisePraat {
 mod tests {
     use super::*;
     use crate::pitch::PraatPitch;
+
+    #[test]
+    fn a_voice_a_hair_below_the_range_is_voiced_as_far_as_the_lags_go() {
+        let range = PitchRange {
+            low_hz: 75.0,
+            high_hz: 600.0,
+        };
+        let tracker = PrecisePraat::new(8000, 0.01, range, PraatSettings::default()).unwrap();
+        let pitches = |hertz: f64| {
+            let signal: Vec<f32> = (0..8000)
+                .map(|n| {
+                    let phase = std::f64::consts::TAU * hertz * f64::from(n) / 8000.0;
+                    let harmonics = (1..12).map(|k| (f64::from(k) * phase).sin() / f64::from(k));
+                    (0.3 * harmonics.sum::<f64>()) as f32
+                })
+                .collect();
+            tracker.track(&signal).frequency
+        };
+        // Periods of 107 samples; the range ends at 106.7. Praat hears 74.757 to 74.846 Hz.
+        let near = pitches(74.8);
+        assert_eq!(near.len(), 97);
+        for hz in near {
+            assert!((hz - 74.8).abs() < 0.05, "{hz}");
+        }
+        // 114.3 samples are beyond its lags.
+        assert!(pitches(70.0).iter().all(|hz| *hz == 0.0));
+    }
 
     #[test]
     fn tracks_are_those_of_single_precision_where_frames_lie_at_samples() {
