@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "the report's pages are also printed")]
 mod devtools;
 mod egemaps;
+mod made_voices;
 mod music;
 mod npy;
 mod page;
