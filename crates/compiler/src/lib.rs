@@ -1,7 +1,7 @@
 //! Warp-style Python kernels to typed IR, and from there to CUDA and CPU C++ text.
 //!
-//! Text in, text out: no device, and no files but a project's modules ([`Folder`]). [`Compiler::compile`] gives a [`ir::Module`] or findings;
-//! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`ir`] documents the representation between, which
+//! Text in, text out: no device, and no files but a project's modules ([`Folder`]). [`Compiler::compile`]
+//! gives a [`ir::Module`] or findings; [`emit_cuda`] and [`emit_cpu`] write a module's text; [`ir`] documents the representation between, which
 //! the crate `warpsmith-interpreter` executes.
 //!
 //! ```
@@ -40,7 +40,7 @@ pub use compile::{
 };
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit, emit_both};
-pub use folder::Folder;
+pub use folder::{Folder, Roots};
 pub use globals::{ModuleText, Modules, Place};
 pub use hip::hip_text;
 pub use refused_text::refused_text;

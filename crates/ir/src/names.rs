@@ -186,6 +186,15 @@ impl Names {
         }
     }
 
+    /// Enters all names into another table; its names, by the positions of these.
+    pub fn entered_into(&self, other: &mut Self) -> Vec<Name> {
+        let known = (0..KNOWN as u32).map(Name);
+        let met = (KNOWN as u32..self.spans.len() as u32).map(Name);
+        known
+            .chain(met.map(|name| other.intern(self.get(name))))
+            .collect()
+    }
+
     /// Looks `text` up without entering it.
     pub fn find(&self, text: &str) -> Option<Name> {
         let mask = self.slots.len().checked_sub(1)?;

@@ -107,7 +107,7 @@ impl New {
     fn warp(&self, text: &str, source: &str) -> Result<(String, String)> {
         let options = Options {
             file: self.file.display().to_string(),
-            library: self.library.text()?,
+            library: self.library.text(&self.file)?,
             ..Options::default()
         };
         let refused = |findings: Vec<warpsmith_core::Finding>| {

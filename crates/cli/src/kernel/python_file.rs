@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Binding, Compiler, EachKernel, Folder, Options, render};
+use warpsmith_compiler::{Binding, Compiler, EachKernel, Folder, Options, Roots, render};
 use warpsmith_core::Finding;
 
 /// Where a file's project is.
@@ -50,9 +50,19 @@ impl ProjectRoot {
         self.bind.clone()
     }
 
+    /// The folder that the user named.
+    pub(crate) fn folder_named(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
     /// The modules of a file's project.
     pub(crate) fn folder(&self, path: &Path) -> Folder {
         Folder::of(path, self.root.as_deref())
+    }
+
+    /// The same, where other files share them.
+    fn folder_within(&self, shared: &Roots, path: &Path) -> Folder {
+        Folder::within(shared, path, self.root.as_deref())
     }
 }
 
@@ -65,12 +75,17 @@ pub(crate) struct PythonFile {
 
 impl PythonFile {
     pub(crate) fn read(path: &Path, root: &ProjectRoot) -> Result<Self> {
+        Self::read_within(&Roots::default(), path, root)
+    }
+
+    /// The same, of one of several files that import modules of one project.
+    pub(crate) fn read_within(shared: &Roots, path: &Path, root: &ProjectRoot) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read `{}`", path.display()))?;
         Ok(Self {
             shown: path.display().to_string(),
             text,
-            folder: root.folder(path),
+            folder: root.folder_within(shared, path),
         })
     }
 

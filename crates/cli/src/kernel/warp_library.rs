@@ -20,19 +20,20 @@ pub(crate) struct WarpLibrary {
     ///
     /// For kernels that call functions which Warp
     /// writes in Python (`wp.transform_compose`, `wp.quat_from_euler`…), whose text Warp's own text quotes.
-    /// Default: `$WARPSMITH_WARP_LIBRARY`, then the warp-lang 1.19.0 of the virtual environment or of the
-    /// first Python in `PATH`, which is not run. To run kernels, no file is needed.
+    /// Default: `$WARPSMITH_WARP_LIBRARY`, then the warp-lang 1.19.0 in a folder above what is compiled, of the
+    /// virtual environment or of the first Python in `PATH`, which is not run. To run kernels, no file is needed.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }
 
 impl WarpLibrary {
-    /// The file's text, where one is named or installed.
-    pub(crate) fn text(&self) -> Result<Option<Arc<str>>> {
+    /// The file's text, where one is named or installed; first where the packages of `project` are.
+    pub(crate) fn text(&self, project: &Path) -> Result<Option<Arc<str>>> {
         if let Some(named) = self.named()? {
             return Ok(Some(named));
         }
-        let found = prefixes().iter().find_map(|prefix| installed_in(prefix));
+        let found = installed_above(project)
+            .or_else(|| prefixes().iter().find_map(|prefix| installed_in(prefix)));
         // What cannot be read is as good as not installed: nobody named it.
         Ok(found
             .and_then(|path| std::fs::read_to_string(path).ok())
@@ -74,6 +75,18 @@ fn prefixes() -> Vec<PathBuf> {
     found
 }
 
+/// The library's file in a folder of packages, if the version is the one known.
+fn library_in(packages: &Path) -> Option<PathBuf> {
+    let file = packages.join("warp/_src/math.py");
+    (packages.join(INSTALLED).is_dir() && file.is_file()).then_some(file)
+}
+
+/// The library's file beside the package that a file or folder lies in.
+fn installed_above(project: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(project).ok()?;
+    whole.ancestors().find_map(library_in)
+}
+
 /// The library's file below a prefix, if the version is the one known.
 fn installed_in(prefix: &Path) -> Option<PathBuf> {
     let mut folders = vec![prefix.join("Lib/site-packages")];
@@ -93,11 +106,7 @@ fn installed_in(prefix: &Path) -> Option<PathBuf> {
             folders.extend(["site-packages", "dist-packages"].map(|name| version.join(name)));
         }
     }
-    let mut files = folders
-        .iter()
-        .filter(|folder| folder.join(INSTALLED).is_dir())
-        .map(|folder| folder.join("warp/_src/math.py"));
-    files.find(|file| file.is_file())
+    folders.iter().find_map(|folder| library_in(folder))
 }
 
 #[cfg(test)]
@@ -114,6 +123,11 @@ mod tests {
         std::fs::create_dir_all(packages.join("warp_lang-1.18.0.dist-info")).unwrap();
         assert_eq!(installed_in(prefix.path()), None);
         std::fs::create_dir_all(packages.join(INSTALLED)).unwrap();
-        assert_eq!(installed_in(prefix.path()), Some(file));
+        assert_eq!(installed_in(prefix.path()), Some(file.clone()));
+        assert_eq!(
+            installed_above(&packages.join("solver/kernels.py")),
+            Some(file)
+        );
+        assert_eq!(installed_above(prefix.path()), None);
     }
 }

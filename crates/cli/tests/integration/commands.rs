@@ -382,3 +382,28 @@ fn a_watched_command_that_dies_at_once_is_named_with_its_status() {
         "{said}"
     );
 }
+
+#[test]
+fn a_binding_that_no_file_of_a_folder_has_a_use_for_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let factory = "import warp as wp\n\ndef make(size: int):\n    @wp.kernel\n    def k(x: wp.array(dtype=int)):\n        x[0] = size\n    return k\n";
+    fs::write(folder.path().join("a.py"), factory).expect("written");
+    fs::write(
+        folder.path().join("b.py"),
+        "import warp as wp\n# no kernel\n",
+    )
+    .expect("written");
+    let compile = |bindings: &[&str]| {
+        let mut words = vec!["compile", ".", "--format", "json"];
+        words.extend(bindings.iter().flat_map(|binding| ["--bind", binding]));
+        let output = warpsmith(folder.path(), &words);
+        (output.status.code(), json(&output)["body"].clone())
+    };
+    let (code, body) = compile(&["make.size=4"]);
+    assert_eq!(code, Some(0), "{body}");
+    assert_eq!(body["compiled"], 1);
+    let (code, body) = compile(&["make.size=4", "make.sise=4"]);
+    assert_eq!(code, Some(1), "{body}");
+    assert_eq!(body["compiled"], 1);
+    assert_eq!(body["unused_bindings"], serde_json::json!(["make.sise"]));
+}

@@ -3,7 +3,9 @@
 //! Nothing is run: a module's text is read, and what it defines is worked out as the source's own is. All
 //! texts lie behind each other, the source's first, so that a place in any of them is one number.
 
-use crate::syntax::{List, StmtId, StmtKind, Tree};
+use std::sync::{Arc, OnceLock};
+
+use crate::syntax::{List, Parsed, StmtId, StmtKind, Tree};
 
 /// Where the texts of a project's modules come from.
 pub trait Modules {
@@ -11,17 +13,55 @@ pub trait Modules {
     fn find(&self, name: &str) -> Option<ModuleText>;
 }
 
-/// A module as it is found.
+/// A module as it is found. Copies share its text, and the tree that is made of it once.
 #[derive(Clone, Debug)]
 pub struct ModuleText {
     /// The file name that comments and findings show.
-    pub file: String,
-    /// The source.
-    pub text: String,
+    pub(crate) file: String,
     /// Whether it is a package: relative imports then begin in it, not beside it.
-    pub package: bool,
+    pub(crate) package: bool,
     /// Whether the text stands for compiled code, whose enumerations are integers to Python but nothing to a kernel.
-    pub compiled: bool,
+    pub(crate) compiled: bool,
+    text: Arc<Text>,
+}
+
+#[derive(Debug)]
+struct Text {
+    text: String,
+    /// `None` inside where it cannot be read.
+    parsed: OnceLock<Option<Parsed>>,
+}
+
+impl ModuleText {
+    /// A module with the name of its file, its source, and whether it is a package.
+    pub fn new(file: String, text: String, package: bool) -> Self {
+        Self {
+            file,
+            package,
+            compiled: false,
+            text: Arc::new(Text {
+                text,
+                parsed: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// The same, of a text that stands for compiled code.
+    pub(crate) fn of_compiled_code(mut self) -> Self {
+        self.compiled = true;
+        self
+    }
+
+    /// The source.
+    pub fn text(&self) -> &str {
+        &self.text.text
+    }
+
+    /// The source's tree; `None` where the source cannot be read.
+    pub(crate) fn parsed(&self) -> Option<&Parsed> {
+        let parsed = &self.text.parsed;
+        parsed.get_or_init(|| Parsed::read(self.text())).as_ref()
+    }
 }
 
 /// A source's place among the modules of its project.

@@ -8,7 +8,7 @@ const MAX_NESTING: u32 = 64;
 /// The most operators, dots and opening brackets in one logical line.
 const MAX_CHAIN: u32 = 1000;
 /// The longest source text in bytes.
-const MAX_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// Refuses a text that is too long, too deeply nested, or uses line ends that Python's own line
 /// splitting would see and the parser would not.
@@ -88,7 +88,7 @@ pub(crate) fn check_limits(text: &str) -> Result<(), Problem> {
 }
 
 /// One past the end of the string literal that begins at `at`; an unterminated one ends the line.
-fn skip_string(bytes: &[u8], at: usize) -> usize {
+pub(super) fn skip_string(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let triple = bytes.get(at + 1) == Some(&quote) && bytes.get(at + 2) == Some(&quote);
     let mut i = at + if triple { 3 } else { 1 };

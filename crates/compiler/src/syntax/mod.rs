@@ -4,15 +4,18 @@
 //! [`ExprKind::Unsupported`] or [`StmtKind::Unsupported`] with its name, and is refused only if the
 //! kernel reaches it.
 
+mod chunks;
 mod convert;
+mod graft;
 mod limits;
+mod parse;
 mod source;
-pub(crate) mod subset;
+mod subset;
 mod tree;
 
-pub(crate) use convert::Converter;
-pub(crate) use limits::check_limits;
+pub(crate) use parse::{Parsed, line_count, parse};
 pub(crate) use source::SourceText;
+pub(crate) use subset::Scratch;
 pub(crate) use tree::{
     Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
     Parameter, Stmt, StmtId, StmtKind, Tree, UnaryOp,

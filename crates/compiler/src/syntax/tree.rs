@@ -229,7 +229,7 @@ pub(crate) struct FunctionNode {
     pub(crate) name_span: (u32, u32),
     /// The decorators' expressions.
     pub(crate) decorators: List,
-    /// From the first `@` to the end of that decorator.
+    /// From the first `@` to the end of that decorator; zeros without one.
     pub(crate) decorator_span: (u32, u32),
     /// A run of `Tree::parameters`.
     pub(crate) parameters: List,
@@ -361,7 +361,9 @@ impl Tree {
         }
         for function in &mut self.functions[mark.functions..] {
             shift(&mut function.name_span);
-            shift(&mut function.decorator_span);
+            if function.decorators.len > 0 {
+                shift(&mut function.decorator_span);
+            }
             shift(&mut function.parameters_span);
         }
     }

@@ -1,9 +1,9 @@
-//! Packages with compiled modules: what their headers say.
+//! Projects on the disk: packages with compiled modules, and modules that several files share.
 
 use std::fs;
 use std::path::Path;
 
-use warpsmith_compiler::{Compiler, Folder, Options, emit_cuda};
+use warpsmith_compiler::{Compiler, Folder, Options, Roots, emit_cuda};
 
 const HEADER: &str = "
 #ifndef ENGINE_H
@@ -125,4 +125,51 @@ fn a_package_of_very_many_modules_hides_no_other() {
     let kernels = KERNELS.replace("import engine\n", "import big\nimport engine\n");
     let all = each_of(&kernels, &files);
     assert!(all[0].is_ok(), "{all:?}");
+}
+
+#[test]
+fn files_that_share_modules_give_what_each_gives_alone() {
+    const UNITS: &str = "
+import warp as wp
+SCALE = wp.constant(2.5)
+@wp.func
+def scaled(x: float):
+    return SCALE * x
+@wp.func
+def wrong(x: float):
+    return x.nothing
+";
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("units.py"), UNITS).unwrap();
+    fs::write(root.path().join("broken.py"), "def (:\n").unwrap();
+    let file = |more: &str, function: &str| {
+        format!(
+            "import warp as wp\nimport broken\n{more}from units import {function}\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = {function}(x[1])\n"
+        )
+    };
+    let texts = [
+        file("", "scaled"),
+        file("import math\n\n\nTAU = 2.0 * math.pi\n", "scaled"),
+        file("\n", "wrong"),
+    ];
+    let roots = Roots::default();
+    let mut compiler = Compiler::new();
+    for (at, text) in texts.iter().enumerate() {
+        let path = root.path().join(format!("file{at}.py"));
+        let mut fate = |folder: &Folder| {
+            let place = folder.place();
+            let compiled = compiler.compile_in(text, &Options::default(), Some(&place));
+            compiled.map(|module| emit_cuda(&module))
+        };
+        let shared = fate(&Folder::within(&roots, &path, None));
+        assert_eq!(shared, fate(&Folder::of(&path, None)));
+        match shared {
+            Ok(text) => assert!(text.contains("units.py:"), "{text}"),
+            Err(findings) => {
+                let span = findings[0].span.as_ref().unwrap();
+                assert!(span.file.ends_with("units.py"), "{}", span.file);
+                assert_eq!(span.line, 9);
+            }
+        }
+    }
 }

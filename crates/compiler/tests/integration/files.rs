@@ -10,12 +10,8 @@ struct Texts(HashMap<&'static str, (&'static str, bool)>);
 impl Modules for Texts {
     fn find(&self, name: &str) -> Option<ModuleText> {
         let (text, package) = self.0.get(name)?;
-        Some(ModuleText {
-            file: format!("{}.py", name.replace('.', "/")),
-            text: (*text).to_owned(),
-            package: *package,
-            compiled: false,
-        })
+        let file = format!("{}.py", name.replace('.', "/"));
+        Some(ModuleText::new(file, (*text).to_owned(), *package))
     }
 }
 

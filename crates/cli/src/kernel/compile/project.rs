@@ -1,15 +1,16 @@
 //! `warpsmith compile FOLDER`: every kernel of a project, and why some are refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Compiler, Options};
+use warpsmith_compiler::{Compiler, Options, Roots};
 use warpsmith_core::Finding;
 use warpsmith_formats::OutputFile;
 
@@ -38,8 +39,14 @@ struct Kernel {
 struct Summary {
     folder: String,
     files: usize,
+    /// A kernel that a function makes in several ways counts once, as compiled if one of the ways is.
     kernels: usize,
     compiled: usize,
+    /// All ways.
+    ways: usize,
+    ways_compiled: usize,
+    /// What `--bind` gives and no file has a use for.
+    unused_bindings: Vec<String>,
     /// How often each reason refused a kernel, the most frequent first.
     refused: Vec<Reason>,
 }
@@ -65,18 +72,31 @@ pub(super) fn run(
     python_files(folder, 0, &mut files)?;
     files.sort();
     let settings = Options {
-        library: options.library.text()?,
+        library: options
+            .library
+            .text(options.root.folder_named().unwrap_or(folder))?,
         bind: options.root.bindings(),
         ..Options::default()
     };
-    let kernels: Vec<Vec<Kernel>> = files
+    let modules = Roots::default();
+    let done = AtomicUsize::new(0);
+    let read: Vec<Compiled> = files
         .par_iter()
         .map_init(Compiler::new, |compiler, file| {
-            compile_file(compiler, file, options, &settings)
+            let compiled = compile_file(compiler, &modules, file, options, &settings);
+            let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+            output::progress(global, &format!("{done} of {} files", files.len()));
+            compiled
         })
         .collect::<Result<_>>()?;
-    let with_kernels = kernels.iter().filter(|file| !file.is_empty()).count();
-    let kernels: Vec<Kernel> = kernels.into_iter().flatten().collect();
+    output::progress(global, "");
+    let with_kernels = read.iter().filter(|file| !file.kernels.is_empty());
+    let with_kernels = with_kernels.count();
+    let mut unused: BTreeSet<String> = settings.bind.iter().map(|bind| bind.name.clone()).collect();
+    for file in &read {
+        unused.retain(|name| !file.used_bindings.contains(name));
+    }
+    let kernels: Vec<Kernel> = read.into_iter().flat_map(|file| file.kernels).collect();
     if let Some(out) = out {
         let mut file = OutputFile::create(out)?;
         for kernel in &kernels {
@@ -86,8 +106,9 @@ pub(super) fn run(
         }
         file.finish()?;
     }
-    let summary = summarise(folder, with_kernels, &kernels);
-    let fine = summary.compiled == summary.kernels;
+    let mut summary = summarise(folder, with_kernels, &kernels);
+    summary.unused_bindings.extend(unused);
+    let fine = summary.ways_compiled == summary.ways && summary.unused_bindings.is_empty();
     let report = output::report("compile project", summary);
     output::print(global, &report, describe)?;
     Ok(Outcome::fine_if(fine))
@@ -117,16 +138,24 @@ fn python_files(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result
     Ok(())
 }
 
+/// A file's kernels.
+#[derive(Default)]
+struct Compiled {
+    kernels: Vec<Kernel>,
+    used_bindings: Vec<String>,
+}
+
 /// Every kernel of a file; none where the file does not name Warp's decorator at all.
 fn compile_file(
     compiler: &mut Compiler,
+    modules: &Roots,
     path: &Path,
     options: &PythonOptions,
     settings: &Options,
-) -> Result<Vec<Kernel>> {
-    let file = PythonFile::read(path, &options.root)?;
+) -> Result<Compiled> {
+    let file = PythonFile::read_within(modules, path, &options.root)?;
     if !file.mentions("kernel") {
-        return Ok(Vec::new());
+        return Ok(Compiled::default());
     }
     let shown = path.display().to_string();
     let settings = Options {
@@ -141,10 +170,19 @@ fn compile_file(
             texts: Texts::of(compiled),
         });
     };
-    if let Err(findings) = file.compile_each(compiler, &settings, &mut add) {
-        add("", Err(findings));
+    let mut used_bindings = Vec::new();
+    match file.compile_each(compiler, &settings, &mut add) {
+        Ok(()) => {
+            let unused: Vec<String> = compiler.unused_bindings().collect();
+            let names = settings.bind.iter().map(|bind| bind.name.clone());
+            used_bindings.extend(names.filter(|name| !unused.contains(name)));
+        }
+        Err(findings) => add("", Err(findings)),
     }
-    Ok(kernels)
+    Ok(Compiled {
+        kernels,
+        used_bindings,
+    })
 }
 
 fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
@@ -170,14 +208,25 @@ fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
         })
         .collect();
     refused.sort_by_key(|reason| std::cmp::Reverse(reason.kernels));
+    // What makes a kernel stands in brackets behind its name.
+    let mut by_name: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+    for kernel in kernels {
+        let name = kernel.kernel.split('[').next().unwrap_or("");
+        let compiled = by_name.entry((&kernel.file, name)).or_default();
+        *compiled |= kernel.texts.cuda.is_some();
+    }
+    let ways_compiled = kernels
+        .iter()
+        .filter(|kernel| kernel.texts.cuda.is_some())
+        .count();
     Summary {
         folder: folder.display().to_string(),
         files,
-        kernels: kernels.len(),
-        compiled: kernels
-            .iter()
-            .filter(|kernel| kernel.texts.cuda.is_some())
-            .count(),
+        kernels: by_name.len(),
+        compiled: by_name.values().filter(|compiled| **compiled).count(),
+        ways: kernels.len(),
+        ways_compiled,
+        unused_bindings: Vec::new(),
         refused,
     }
 }
@@ -191,6 +240,19 @@ fn describe(summary: &Summary) -> String {
         if summary.files == 1 { "file" } else { "files" },
         summary.folder
     );
+    if summary.ways > summary.kernels {
+        let _ = writeln!(
+            text,
+            "{} of {} ways in which functions make them",
+            summary.ways_compiled, summary.ways
+        );
+    }
+    for name in &summary.unused_bindings {
+        let _ = writeln!(
+            text,
+            "--bind {name}: no function around a kernel has such a parameter, and no module such a name without a value"
+        );
+    }
     if !summary.refused.is_empty() {
         text.push_str("\nrefused  reason\n");
     }

@@ -111,7 +111,9 @@ pub(crate) fn run(
     let settings = Options {
         kernel: options.kernel.clone(),
         file: shown.clone(),
-        library: options.library.text()?,
+        library: options
+            .library
+            .text(options.root.folder_named().unwrap_or(file))?,
         bind: options.root.bindings(),
         ..Options::default()
     };
@@ -328,7 +330,7 @@ pub(crate) fn batch(
     let mut lines = BufReader::with_capacity(1 << 20, reader).lines();
     let (mut accepted, mut refused, mut read) = (0_usize, 0_usize, 0_usize);
     let settings = Options {
-        library: options.library.text()?,
+        library: options.library.text(input)?,
         ..Options::default()
     };
     let mut file = OutputFile::create(out)?;

@@ -88,4 +88,4 @@ struct Parser<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -40,11 +40,11 @@ impl Parser<'_> {
                 Word::If => self.if_statement()?,
                 Word::For => self.for_statement()?,
                 Word::While => self.while_statement()?,
-                Word::Def if self.depth == 0 => self.function(List { start: 0, len: 0 }, (0, 0))?,
-                Word::Class if self.depth == 0 => self.class(List { start: 0, len: 0 })?,
+                Word::Def => self.function(List { start: 0, len: 0 }, (0, 0))?,
+                Word::Class => self.class(List { start: 0, len: 0 })?,
                 _ => return self.simple_line(),
             },
-            Token::Mark(Mark::At) if self.depth == 0 => self.decorated()?,
+            Token::Mark(Mark::At) => self.decorated()?,
             _ => return self.simple_line(),
         };
         let end = self.lexer.previous_end;
@@ -103,8 +103,8 @@ impl Parser<'_> {
                     }
                     Some(StmtKind::Assert(test))
                 }
-                Word::Import if self.depth == 0 => self.import(),
-                Word::From if self.depth == 0 => self.import_from(),
+                Word::Import => self.import(),
+                Word::From => self.import_from(),
                 Word::Not | Word::True | Word::False | Word::None => self.expression_statement(),
                 _ => None,
             },

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use ruff_python_parser::parse_module;
 
 use super::{Scratch, parse};
-use crate::syntax::{Converter, ExprId, ExprKind, List, SourceText, StmtId, StmtKind, Tree};
+use crate::syntax::convert::Converter;
+use crate::syntax::{ExprId, ExprKind, List, SourceText, StmtId, StmtKind, Tree};
 use warpsmith_ir::names::Names;
 
 /// Writes a tree out, ids resolved and places included.
@@ -234,7 +235,7 @@ impl Outline<'_> {
     }
 }
 
-fn outline(tree: &Tree, names: &Names, body: List) -> String {
+pub(in crate::syntax) fn outline(tree: &Tree, names: &Names, body: List) -> String {
     let mut outline = Outline {
         tree,
         names,
@@ -286,6 +287,7 @@ fn plain_sources_are_read_as_the_full_parser_reads_them() {
         "@wp.kernel\ndef f(x: int, y: wp.array(dtype=float) = 3) -> None:\n    '''doc'''\n    return\n",
         "@a\n@b(c=1)\ndef f():\n  if x: pass\n  elif y:\n    return 1, 2\n  else:\n    for i in range(3):\n      break\n    else:\n      pass\n    while x < 3:\n      continue\n\n# end\n",
         "@wp.struct\nclass A:\n    x: int\n    y: wp.vec3\n\nclass B(A, k=1):\n    pass\n",
+        "def f(a):\n    import b\n    @c\n    def g(d: int, e=1):\n        return a\n    class H:\n        def i(self): pass\n    return g\n",
         "def f():\n    assert x == 1, 'message'\n    return (a\n            + b)\n        # odd comment\n    x = 1\n",
     ] {
         assert!(compare(text).is_some(), "gives up on {text:?}");

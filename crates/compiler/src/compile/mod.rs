@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ruff_python_parser::parse_module;
-use ruff_text_size::Ranged;
 use warpsmith_core::Finding;
+
+mod reading;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
-use crate::globals::{
-    Bind, Global, ModuleText, Place, ProjectModule, Scope, Tables, imported, package,
-};
+use crate::globals::{Global, Place, ProjectModule, Scope};
 use crate::lower::{Operators, Shared, build_kernel};
-use crate::syntax::{Converter, List, SourceText, StmtKind, Tree, check_limits, subset};
+use crate::syntax::{Scratch, SourceText, Tree};
 use warpsmith_ir::names::Names;
 use warpsmith_ir::types::TypeTable;
 use warpsmith_ir::{Function, Line, Module, Number};
@@ -104,7 +102,7 @@ pub struct Compiler {
     lines_before: u32,
     /// Where the library's text begins; the largest number where there is none.
     library_start: u32,
-    scratch: subset::Scratch,
+    scratch: Scratch,
     /// Functions of earlier modules, for their memory.
     spare: Vec<Function>,
     spare_lines: Vec<Vec<u32>>,
@@ -116,15 +114,7 @@ const LIBRARY_FILE: &str = "warp/_src/math.py";
 
 /// Functions that give the numbers of those, for [`Options::library`] where kernels are to run. Their text is not
 /// Warp's, and names another file.
-pub const RUNTIME_LIBRARY: &str = include_str!("runtime_library.py");
-
-/// Most modules that one source may bring in, and most bytes of text.
-const MAX_MODULES: usize = 4096;
-const MAX_TEXT: usize = 64 << 20;
-
-/// Most modules of one of other people's packages that do not know Warp: what constants such a package has it gives
-/// at once.
-const MAX_CLOSED: usize = 128;
+pub const RUNTIME_LIBRARY: &str = include_str!("../runtime_library.py");
 
 /// How many functions are kept for their memory.
 const MAX_SPARE: usize = 8;
@@ -223,6 +213,15 @@ impl Compiler {
         Ok(())
     }
 
+    /// The bindings that what was read last has no use for.
+    pub fn unused_bindings(&self) -> impl Iterator<Item = String> {
+        let unused = self.scope.binds.iter().filter(|bind| !bind.is_used);
+        unused.map(|bind| {
+            let parts: Vec<&str> = bind.path.iter().map(|part| self.names.get(*part)).collect();
+            parts.join(".")
+        })
+    }
+
     /// A problem where a user finds it: in its own file, by that file's lines.
     fn finding(&self, problem: Problem) -> Finding {
         let at = self
@@ -246,11 +245,9 @@ impl Compiler {
         place: Option<&Place<'_>>,
     ) -> Result<Module, Box<Problem>> {
         self.collect(text, library, options, place)?;
-        if let Some(bind) = self.scope.binds.iter().find(|bind| !bind.is_used) {
-            let parts: Vec<&str> = bind.path.iter().map(|part| self.names.get(*part)).collect();
+        if let Some(name) = self.unused_bindings().next() {
             let what = format!(
-                "no function around a kernel has a parameter `{}`, and no module such a name without a value",
-                parts.join(".")
+                "no function around a kernel has a parameter `{name}`, and no module such a name without a value"
             );
             return Err(Problem::at("K003", 0, 0, what)
                 .hint("a binding names a parameter of a function that the source does not call, or what only Python can work out")
@@ -272,207 +269,6 @@ impl Compiler {
                 self.spare.push(function);
             }
         }
-    }
-
-    /// Reads everything that the source and what it imports define.
-    fn collect(
-        &mut self,
-        text: &str,
-        library: Option<&str>,
-        options: &Options,
-        place: Option<&Place<'_>>,
-    ) -> Result<(), Box<Problem>> {
-        self.names.reset();
-        self.types.reset();
-        self.tree.clear();
-        self.scope.clear();
-        self.modules.clear();
-        self.text.clear();
-        self.lines_before = 0;
-        let (name, package) = place.map_or(("", false), |place| (place.module, place.package));
-        let source = ModuleText {
-            file: options.file.clone(),
-            text: String::new(),
-            package,
-            compiled: false,
-        };
-        let read = self.read_module(name, &source, text);
-        // A syntax error is shown with its line, too.
-        self.source.index(&self.text);
-        read?;
-        if let Some(place) = place {
-            self.follow_imports(place);
-        }
-        self.read_binds(&options.bind)?;
-        let mut library_body = List { start: 0, len: 0 };
-        self.library_start = u32::MAX;
-        if let Some(library) = library {
-            self.library_start = self.text.len() as u32;
-            library_body = self.append(library)?;
-        }
-        self.source.index(&self.text);
-        let mut tables = Tables {
-            names: &mut self.names,
-            types: &mut self.types,
-            tree: &mut self.tree,
-            source: &self.source,
-            text: &self.text,
-            modules: &self.modules,
-            known: Vec::new(),
-        };
-        self.scope
-            .collect(&mut tables, &options.suffix, library_body)?;
-        Ok(())
-    }
-
-    /// Reads the modules that the source imports, and those that they import. A module that cannot be read is
-    /// missing: whatever needs it says so.
-    fn follow_imports(&mut self, place: &Place<'_>) {
-        let mut seen: Vec<String> = vec![place.module.to_owned()];
-        let mut at = 0;
-        while at < self.modules.len() && self.modules.len() < MAX_MODULES {
-            let of = &self.modules[at];
-            let closed = of.is_closed.then(|| package(&of.name).to_owned());
-            for name in imported(&self.tree, &self.names, &self.modules[at]) {
-                if seen.contains(&name)
-                    || self.text.len() > MAX_TEXT
-                    || (closed.as_deref()).is_some_and(|own| self.closed_modules(own) >= MAX_CLOSED)
-                {
-                    continue;
-                }
-                if let Some(found) = place.modules.find(&name) {
-                    let _ = self.read_module(&name, &found, &found.text);
-                }
-                seen.push(name);
-            }
-            at += 1;
-        }
-    }
-
-    /// How many modules of a package of other people's were read that do not know Warp. Such a module leads to its
-    /// own package alone, so that one of very many modules takes nothing from the others.
-    fn closed_modules(&self, own: &str) -> usize {
-        let modules = self.modules.iter();
-        modules
-            .filter(|module| module.is_closed && package(&module.name) == own)
-            .count()
-    }
-
-    fn read_module(&mut self, name: &str, found: &ModuleText, text: &str) -> Result<(), Problem> {
-        let (start, lines_before) = (self.text.len() as u32, self.lines_before);
-        let mut module = ProjectModule {
-            name: name.to_owned(),
-            file: found.file.clone(),
-            package: found.package,
-            compiled: found.compiled,
-            start,
-            lines_before,
-            body: List { start: 0, len: 0 },
-            is_closed: false,
-        };
-        // Other people's packages that do not know Warp have constants of their own at most.
-        let is_own = |module: &ProjectModule| package(&module.name) == package(name);
-        let is_package = found.package || name.contains('.');
-        module.is_closed = is_package
-            && !self.modules.first().is_none_or(is_own)
-            && !["import warp", "from warp"]
-                .iter()
-                .any(|import| text.contains(import));
-        let read = self.append(text);
-        if let Ok(body) = read {
-            module.body = body;
-        }
-        if read.is_ok() || self.modules.is_empty() {
-            self.modules.push(module);
-        }
-        read.map(|_| ())
-    }
-
-    /// Reads what the user says of factories' parameters.
-    fn read_binds(&mut self, binds: &[Binding]) -> Result<(), Problem> {
-        for bind in binds {
-            let source = ModuleText {
-                file: format!("--bind {}", bind.name),
-                text: String::new(),
-                package: false,
-                compiled: false,
-            };
-            // No import names such a module.
-            let read = self.read_module("--bind", &source, &bind.value);
-            let body = self
-                .modules
-                .last()
-                .map_or(&[][..], |module| self.tree.stmts_in(module.body));
-            let value = match *body {
-                [only] if read.is_ok() => match self.tree.stmt(only).kind {
-                    StmtKind::Expr(value) => Some(value),
-                    _ => None,
-                },
-                _ => None,
-            };
-            let Some(value) = value else {
-                let what = format!(
-                    "the value of `{}` is no expression of Python: `{}`",
-                    bind.name, bind.value
-                );
-                return Err(Problem::at("K001", 0, 0, what)
-                    .hint("write it as a call would, e.g. `make.size=16`"));
-            };
-            let path = bind.name.split('.').map(|part| self.names.intern(part));
-            self.scope.binds.push(Bind {
-                path: path.collect(),
-                value,
-                text: bind.value.clone(),
-                is_used: false,
-            });
-        }
-        Ok(())
-    }
-
-    /// Puts a text behind those that are there, and its statements into the tree.
-    fn append(&mut self, text: &str) -> Result<List, Problem> {
-        let (start, lines) = (self.text.len() as u32, self.lines_before);
-        self.text.push_str(text);
-        self.text.push('\n');
-        self.lines_before += memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32 + 1;
-        let before = self.tree.mark();
-        let body = self.parse(text)?;
-        self.tree.move_since(before, start, lines);
-        Ok(body)
-    }
-
-    /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
-    fn parse(&mut self, text: &str) -> Result<List, Problem> {
-        let before = self.tree.mark();
-        let plain = subset::parse(text, &mut self.tree, &mut self.names, &mut self.scratch);
-        if let Some(body) = plain {
-            return Ok(body);
-        }
-        self.tree.cut(before);
-        self.source.index(text);
-        check_limits(text)?;
-        let parsed = parse_module(text).map_err(|error| {
-            let range = error.range();
-            let message = error.error.to_string();
-            let mut message = message.trim_end_matches('.').to_owned();
-            if let Some(first) = message.get_mut(..1) {
-                first.make_ascii_lowercase();
-            }
-            Problem::at(
-                "K001",
-                range.start().to_u32(),
-                range.end().to_u32(),
-                message,
-            )
-        })?;
-        let mut converter = Converter {
-            tree: &mut self.tree,
-            names: &mut self.names,
-            source: &self.source,
-            text,
-            depth: 0,
-        };
-        Ok(converter.module(parsed.suite()))
     }
 
     /// Builds the kernel that is requested.

@@ -1,0 +1,107 @@
+//! A project on the disk: its root, and the modules below it. The only part of this crate that reads files.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::globals::{ModuleText, Modules};
+
+mod root;
+
+use root::Root;
+
+/// Folders whose modules are read once, however many files import them, on any thread. What is written later is not
+/// seen.
+#[derive(Debug, Default)]
+pub struct Roots(Mutex<HashMap<PathBuf, Arc<Root>>>);
+
+impl Roots {
+    fn root(&self, folder: PathBuf) -> Arc<Root> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = known.entry(folder);
+        root.or_insert_with_key(|folder| Arc::new(Root::new(folder.clone())))
+            .clone()
+    }
+}
+
+/// The modules below some folders, each read once.
+#[derive(Debug)]
+pub struct Folder {
+    roots: Vec<Arc<Root>>,
+    module: String,
+    package: bool,
+}
+
+impl Folder {
+    /// The project of a file. Its root is the first folder upwards that is no package, unless `root` names one;
+    /// a script also finds the modules beside it.
+    pub fn of(file: &Path, root: Option<&Path>) -> Self {
+        Self::within(&Roots::default(), file, root)
+    }
+
+    /// The same, of a file that shares its modules with others.
+    pub fn within(shared: &Roots, file: &Path, root: Option<&Path>) -> Self {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let mut top = folder;
+        while top.join("__init__.py").is_file() {
+            match top.parent() {
+                Some(parent) => top = parent,
+                None => break,
+            }
+        }
+        let top = match root {
+            Some(root) if file.starts_with(root) => root,
+            _ => top,
+        };
+        let below = file.strip_prefix(top).unwrap_or(file).with_extension("");
+        let mut parts: Vec<String> = below
+            .components()
+            .filter_map(|part| match part {
+                Component::Normal(part) => Some(part.to_string_lossy().into_owned()),
+                _ => None,
+            })
+            .collect();
+        let package = parts.last().is_some_and(|last| last == "__init__");
+        if package {
+            parts.pop();
+        }
+        let mut roots = vec![top.to_owned()];
+        roots.extend(root.map(Path::to_owned));
+        roots.push(folder.to_owned());
+        roots.dedup();
+        Self {
+            roots: roots.into_iter().map(|root| shared.root(root)).collect(),
+            module: parts.join("."),
+            package,
+        }
+    }
+
+    /// The file's dotted name.
+    pub fn module(&self) -> &str {
+        &self.module
+    }
+
+    /// The file's place among the modules.
+    pub fn place(&self) -> crate::Place<'_> {
+        crate::Place {
+            module: &self.module,
+            package: self.package,
+            modules: self,
+        }
+    }
+}
+
+impl Modules for Folder {
+    fn find(&self, name: &str) -> Option<ModuleText> {
+        // A name with anything else than letters in it would leave the project.
+        let plain =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !name.split('.').all(plain) {
+            return None;
+        }
+        let mut roots = self.roots.iter();
+        roots
+            .find_map(|root| root.text(name))
+            .or_else(|| self.roots.iter().find_map(|root| root.compiled(name)))
+    }
+}
