@@ -2,12 +2,20 @@
 
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_interpreter::{Interpreter, with_random_objects};
+use warpsmith_compiler::launch_abi::Direction;
+use warpsmith_core::Finding;
+use warpsmith_interpreter::{Argument, Interpreter, with_random_objects};
 
-use crate::verify::{ATTEMPTS, MOST_ITERATIONS, arguments_of, first_message, rank, threads_along};
+use crate::verify::{
+    ATTEMPTS, Expectation, MOST_ITERATIONS, arguments_of, expect, first_message, rank,
+    threads_along,
+};
+
+/// Threads that share tiles: as many as Warp starts.
+const BLOCK: u32 = 256;
 
 /// How a kernel fared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum NativeParity {
     /// Native code and the interpreter give the same bits, findings and printed lines.
@@ -19,6 +27,9 @@ pub enum NativeParity {
         /// What both found wrong with every set of arguments, such as an index out of range.
         #[serde(skip_serializing_if = "Option::is_none")]
         fault: Option<String>,
+        /// What makes results depend on the order of threads, which both run one after the other.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_deterministic: Option<Box<Finding>>,
     },
     /// They do not.
     Disagrees {
@@ -66,6 +77,7 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
         .collect();
     let dim = vec![threads_along(rank(module), size); rank(module)];
     let mut fault = None;
+    let mut race = None;
     for attempt in 0..ATTEMPTS {
         let mut given = match arguments_of(module, &dim, seed, attempt) {
             Ok(given) => given,
@@ -94,6 +106,7 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
             }
         }
         if fault.is_none() {
+            race = race_of(module, &dim, &given);
             break;
         }
     }
@@ -101,6 +114,15 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
         backward,
         threads: dim.iter().product(),
         fault,
+        not_deterministic: race,
+    }
+}
+
+/// What threads race about, forward.
+fn race_of(module: &Module, dim: &[usize], given: &[Argument]) -> Option<Box<Finding>> {
+    match expect(module, Direction::Forward, BLOCK, dim, given) {
+        Expectation::Race(found) => Some(found),
+        Expectation::Results(..) | Expectation::Fault(_) => None,
     }
 }
 
@@ -122,6 +144,7 @@ mod tests {
             backward: true,
             threads: 1600,
             fault: None,
+            not_deterministic: None,
         };
         assert_eq!(verified(body), expected);
     }
@@ -133,6 +156,7 @@ mod tests {
             backward: true,
             threads: 1600,
             fault: None,
+            not_deterministic: None,
         };
         assert_eq!(verified(body), expected);
     }
@@ -153,8 +177,24 @@ mod tests {
             backward: true,
             threads: 1600,
             fault: None,
+            not_deterministic: None,
         };
         assert_eq!(verified(body), expected);
+    }
+
+    #[test]
+    fn threads_that_race_are_named() {
+        let body =
+            "def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    y[0] = x[wp.tid()]\n";
+        let NativeParity::Agrees {
+            not_deterministic: Some(race),
+            ..
+        } = verified(body)
+        else {
+            panic!("both run, and threads race");
+        };
+        assert_eq!(race.code, "K108");
+        assert_eq!(race.span.map(|span| span.line), Some(6));
     }
 
     #[test]

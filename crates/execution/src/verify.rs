@@ -43,7 +43,7 @@ pub enum KernelParity {
         /// What makes more threads give results that depend on their order, so that it was compared with
         /// few.
         #[serde(skip_serializing_if = "Option::is_none")]
-        not_deterministic: Option<String>,
+        not_deterministic: Option<Box<Finding>>,
     },
     /// They do not.
     Disagrees {
@@ -77,7 +77,7 @@ pub(crate) enum Expectation {
     /// The arguments after it, and what threads printed.
     Results(Vec<Argument>, Vec<String>),
     /// Threads race; the results depend on their order.
-    Race(String),
+    Race(Box<Finding>),
     /// It cannot run.
     Fault(String),
 }
@@ -205,8 +205,8 @@ fn check(
                     threads,
                 });
             }
-            Compared::Race(reason) => {
-                race.get_or_insert(reason);
+            Compared::Race(found) => {
+                race.get_or_insert(found);
             }
             Compared::Fault(reason) => fault = reason,
         }
@@ -223,7 +223,7 @@ enum Compared {
         direction: &'static str,
         difference: Difference,
     },
-    Race(String),
+    Race(Box<Finding>),
     Fault(String),
 }
 
@@ -247,9 +247,7 @@ fn compare(
         }
         let expected = match expect(module, direction, kernel.block_dim(), dim, given) {
             Expectation::Results(arguments, _) => arguments,
-            Expectation::Race(reason) => {
-                return Ok(Compared::Race(format!("{name}: {reason}")));
-            }
+            Expectation::Race(found) => return Ok(Compared::Race(found)),
             Expectation::Fault(reason) => return Ok(Compared::Fault(reason)),
         };
         let mut actual = given.to_vec();
@@ -301,10 +299,11 @@ pub(crate) fn expect(
             faults.retain(|finding| !finding.message.starts_with("`expect"));
             if !faults.is_empty() {
                 Expectation::Fault(first_message(&faults))
-            } else if outcome.races.is_empty() {
-                Expectation::Results(arguments, outcome.printed)
             } else {
-                Expectation::Race(first_message(&outcome.races))
+                match outcome.races.into_iter().next() {
+                    Some(race) => Expectation::Race(Box::new(race)),
+                    None => Expectation::Results(arguments, outcome.printed),
+                }
             }
         }
         Err(error) => Expectation::Fault(error.to_string()),

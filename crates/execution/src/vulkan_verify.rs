@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::Direction;
+use warpsmith_core::Finding;
 use warpsmith_device::{DeviceError, VulkanDevice};
 use warpsmith_interpreter::{Argument, Interpreter};
 use warpsmith_spirv::{Printed, Spirv};
@@ -38,6 +39,10 @@ pub enum VulkanParity {
         backward_refused: Option<String>,
         /// Over how many threads.
         threads: usize,
+        /// What makes more threads give results that depend on their order, so that it was compared with
+        /// few.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_deterministic: Option<Box<Finding>>,
     },
     /// They do not.
     Disagrees {
@@ -131,6 +136,7 @@ fn check(
         Err(error) => return Err(error),
     };
     let mut fault = String::new();
+    let mut race = None;
     let launches = (0..ATTEMPTS).flat_map(|attempt| [many, 6, 1].map(|threads| (attempt, threads)));
     for (attempt, threads) in launches {
         let dim = vec![threads; rank];
@@ -172,6 +178,12 @@ fn check(
                         reason: format!("{name}: {reason}"),
                     });
                 }
+                Compared::Race(found) => {
+                    fault = format!("{name}: {}", found.message);
+                    race.get_or_insert(found);
+                    stopped = true;
+                    break;
+                }
                 Compared::Cannot(reason) => {
                     fault = format!("{name}: {reason}");
                     stopped = true;
@@ -185,6 +197,7 @@ fn check(
                 backward,
                 backward_refused,
                 threads,
+                not_deterministic: race,
             });
         }
     }
@@ -215,6 +228,8 @@ enum Compared {
     Invented(String),
     /// The results agree, and what is printed does not.
     PrintsOther(String),
+    /// Threads race; there is nothing to compare with.
+    Race(Box<Finding>),
     /// There is nothing to compare with.
     Cannot(String),
 }
@@ -230,9 +245,8 @@ fn compare(
     let expectation = |given: &[Argument]| expect(module, direction, Spirv::WORKGROUP, dim, given);
     let (expected, lines) = match expectation(given) {
         Expectation::Results(arguments, lines) => (arguments, lines),
-        Expectation::Race(reason) | Expectation::Fault(reason) => {
-            return Ok(Compared::Cannot(reason));
-        }
+        Expectation::Race(found) => return Ok(Compared::Race(found)),
+        Expectation::Fault(reason) => return Ok(Compared::Cannot(reason)),
     };
     let mut actual = given.to_vec();
     let limit = match program.is_on_software() {

@@ -9,11 +9,12 @@ use serde::Serialize;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
+use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{KernelParity, verify_kernel};
 
 use super::jobs::{Job, Kernels, SIZE, first};
-use super::rows::{Row, Verdict, counted, difference, findings, first_line, table};
+use super::rows::{RACES, Row, Verdict, counted, difference, findings, first_line, outcome, table};
 
 #[derive(Serialize)]
 struct Body {
@@ -60,9 +61,7 @@ pub(super) fn run(global: &Global, kernels: &Kernels, gpu: &CudaDevice) -> Resul
         } = body;
         format!("{}on {verified_on}\n", table(rows, counts))
     })?;
-    Ok(Outcome::fine_if(
-        !report.body.rows.iter().any(Row::is_wrong),
-    ))
+    Ok(outcome(&report.body.rows))
 }
 
 impl Verdict for KernelParity {
@@ -71,7 +70,7 @@ impl Verdict for KernelParity {
             KernelParity::Agrees {
                 not_deterministic: Some(_),
                 ..
-            } => "not deterministic with many threads, agrees with few",
+            } => RACES,
             KernelParity::Agrees {
                 ill_conditioned: true,
                 ..
@@ -93,7 +92,7 @@ impl Verdict for KernelParity {
                 not_deterministic,
                 ..
             } => match not_deterministic {
-                Some(reason) => reason.clone(),
+                Some(race) => race.message.clone(),
                 None => format!("{threads} threads"),
             },
             KernelParity::Disagrees {
@@ -113,5 +112,22 @@ impl Verdict for KernelParity {
 
     fn failed(&self) -> bool {
         matches!(self, KernelParity::Failed { .. })
+    }
+
+    fn refused(&self) -> bool {
+        matches!(self, KernelParity::Refused { .. })
+    }
+
+    fn race(&self) -> Option<&Finding> {
+        match self {
+            KernelParity::Agrees {
+                not_deterministic, ..
+            } => not_deterministic.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn agrees(&self) -> bool {
+        matches!(self, KernelParity::Agrees { .. })
     }
 }

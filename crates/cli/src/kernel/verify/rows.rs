@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use warpsmith_console::exit::Outcome;
 use warpsmith_console::table::Table;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_execution::Difference;
@@ -22,7 +23,16 @@ pub(super) trait Verdict {
     fn disagrees(&self) -> bool;
     /// Whether it did not run.
     fn failed(&self) -> bool;
+    /// Whether the compiler refuses it.
+    fn refused(&self) -> bool;
+    /// What threads race about, so that results depend on their order.
+    fn race(&self) -> Option<&Finding>;
+    /// Whether something was compared, and agreed.
+    fn agrees(&self) -> bool;
 }
+
+/// What a kernel is whose threads race, and which agrees with few of them.
+pub(super) const RACES: &str = "not deterministic with many threads, agrees with few";
 
 /// A kernel and how it fared.
 #[derive(Serialize)]
@@ -45,12 +55,15 @@ impl<V: Verdict> Row<V> {
         }
     }
 
-    pub(super) fn is_wrong(&self) -> bool {
+    fn is_wrong(&self) -> bool {
         self.verdict.disagrees() || self.verdict.failed()
     }
 
     /// What is wrong with a kernel that ran `somewhere`.
     fn finding(&self, somewhere: &str) -> Option<Finding> {
+        if let Some(race) = self.verdict.race() {
+            return Some(race.clone());
+        }
         self.verdict.disagrees().then(|| {
             let kernel = &self.kernel;
             let message = format!("kernel `{kernel}` {somewhere} is not what the interpreter says");
@@ -64,6 +77,21 @@ impl<V: Verdict> Row<V> {
 pub(super) fn findings<V: Verdict>(rows: &[Row<V>], somewhere: &str) -> Vec<Finding> {
     let found = rows.iter().filter_map(|row| row.finding(somewhere));
     found.collect()
+}
+
+/// How a comparison of kernels ends: what is wrong or refused is not fine, and where nothing was compared nothing is
+/// decided.
+pub(super) fn outcome<V: Verdict>(rows: &[Row<V>]) -> Outcome {
+    if rows
+        .iter()
+        .any(|row| row.is_wrong() || row.verdict.refused())
+    {
+        return Outcome::NotFine;
+    }
+    match rows.iter().any(|row| row.verdict.agrees()) {
+        true => Outcome::Fine,
+        false => Outcome::Undecided,
+    }
 }
 
 /// How many kernels have each verdict.

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
+use warpsmith_core::Finding;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{Closeness, VulkanParity, verify_on_vulkan};
 
 use super::jobs::{Job, Kernels, SIZE, first};
-use super::rows::{Row, Verdict, counted, difference, findings, first_line, table};
+use super::rows::{RACES, Row, Verdict, counted, difference, findings, first_line, outcome, table};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
@@ -66,9 +67,7 @@ pub(super) fn run(global: &Global, kernels: &Kernels, device: &VulkanDevice) -> 
     let mut report = output::report("verify kernels", count(verified_on, rows));
     report.findings = findings(&report.body.rows, "on Vulkan");
     output::print(global, &report, describe)?;
-    Ok(Outcome::fine_if(
-        !report.body.rows.iter().any(Row::is_wrong),
-    ))
+    Ok(outcome(&report.body.rows))
 }
 
 fn count(verified_on: String, rows: Vec<Row<Fared>>) -> Body {
@@ -107,6 +106,10 @@ impl Verdict for Fared {
     fn word(&self) -> &'static str {
         match &self.parity {
             VulkanParity::Agrees {
+                not_deterministic: Some(_),
+                ..
+            } => RACES,
+            VulkanParity::Agrees {
                 forward, backward, ..
             } => match (forward, backward) {
                 (Closeness::Bits, Some(Closeness::Bits)) => {
@@ -129,6 +132,10 @@ impl Verdict for Fared {
 
     fn detail(&self) -> String {
         match &self.parity {
+            VulkanParity::Agrees {
+                not_deterministic: Some(race),
+                ..
+            } => race.message.clone(),
             VulkanParity::Agrees {
                 threads,
                 backward_refused,
@@ -154,6 +161,23 @@ impl Verdict for Fared {
 
     fn failed(&self) -> bool {
         matches!(self.parity, VulkanParity::Failed { .. })
+    }
+
+    fn refused(&self) -> bool {
+        !self.compiled
+    }
+
+    fn race(&self) -> Option<&Finding> {
+        match &self.parity {
+            VulkanParity::Agrees {
+                not_deterministic, ..
+            } => not_deterministic.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn agrees(&self) -> bool {
+        matches!(self.parity, VulkanParity::Agrees { .. })
     }
 }
 
