@@ -35,10 +35,12 @@ pub enum DeviceError {
         count: usize,
     },
     /// The Vulkan loader is not on this machine, or finds no driver.
-    #[error("cannot use Vulkan: {seen}")]
+    #[error("cannot use Vulkan: {seen}{}", manifests.iter().map(|one| format!("; {one}")).collect::<String>())]
     NoVulkan {
         /// What the system's loader or Vulkan's said.
         seen: String,
+        /// What is wrong with the drivers' manifests, where Vulkan's loader is there.
+        manifests: Vec<String>,
     },
     /// Vulkan starts and reports no device that computes.
     #[error("Vulkan reports no device")]
@@ -245,6 +247,10 @@ impl DeviceError {
             }
             Self::NoSuchDevice { .. } | Self::NoSuchVulkanDevice { .. } => {
                 "`warpsmith devices` lists what is here"
+            }
+            Self::NoVulkan { manifests, .. } if !manifests.is_empty() => {
+                "unset `VK_DRIVER_FILES`, or let it name the manifest of an installed driver; a broken manifest \
+                 comes back with the driver's package (`vulkaninfo --summary` shows what the loader finds)"
             }
             Self::NoVulkan { .. } | Self::NoVulkanDevice => {
                 "install the GPU's Vulkan driver and the loader (Debian: `libvulkan1` and \

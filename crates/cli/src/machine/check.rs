@@ -16,6 +16,8 @@ use warpsmith_doctor::{
 };
 use warpsmith_formats::write_output;
 
+use super::devices::broken_vulkan;
+
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
@@ -143,9 +145,13 @@ impl Check {
 /// Runs a kernel in a child of this program on each device, and adds what came of it.
 fn deep(global: &Global, report: &mut Report<CheckBody>) -> Result<()> {
     let mut found = vec![deep_on_cuda(global)?];
-    // Without a loader there are none, which is no problem of the machine.
-    for facts in vulkan_devices().unwrap_or_default() {
-        found.push(deep_on_vulkan(global, &facts)?);
+    match vulkan_devices() {
+        Ok(devices) => {
+            for facts in devices {
+                found.push(deep_on_vulkan(global, &facts)?);
+            }
+        }
+        Err(error) => found.extend(broken_vulkan(&error)),
     }
     for (place, finding) in found.into_iter().enumerate() {
         report.findings.insert(place, finding.clone());

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use warpsmith_core::{Bytes, BytesPerSecond, Hertz, Severity};
+use warpsmith_core::{Bytes, BytesPerSecond, Finding, Hertz, Severity};
 use warpsmith_device::{
-    CpuFacts, GpuFacts, VulkanFacts, cuda_devices, driver_finding, vulkan_devices,
+    CpuFacts, DeviceError, GpuFacts, VulkanFacts, cuda_devices, driver_finding, vulkan_devices,
 };
 
 use warpsmith_console::exit::Outcome;
@@ -32,20 +32,36 @@ impl Devices {
             Ok(gpus) => (gpus, None),
             Err(error) => (Vec::new(), Some(driver_finding(&error))),
         };
+        let (vulkan, broken) = match vulkan_devices() {
+            Ok(vulkan) => (vulkan, None),
+            Err(error) => (Vec::new(), broken_vulkan(&error)),
+        };
         let mut report = output::report(
             "devices",
             Body {
                 cpu: CpuFacts::read(),
                 gpus,
-                // Without a loader there are none, which is no problem of the machine.
-                vulkan: vulkan_devices().unwrap_or_default(),
+                vulkan,
             },
         );
         report.findings.extend(finding);
+        report.findings.extend(broken);
         output::print(global, &report, describe)?;
         let broken = report.worst() == Some(Severity::Error);
         Ok(Outcome::fine_if(!broken))
     }
+}
+
+/// Drivers that Vulkan's loader cannot use; without a loader there are none, which is no problem of the machine.
+pub(super) fn broken_vulkan(error: &DeviceError) -> Option<Finding> {
+    let DeviceError::NoVulkan { seen, manifests } = error else {
+        return None;
+    };
+    let found = Finding::new("D005", Severity::Warning, "Vulkan does not start")
+        .because("the loader says", seen.clone())
+        .hint(error.hint().unwrap_or_default());
+    let because = |found: Finding, one: &String| found.because("drivers", one.clone());
+    (!manifests.is_empty()).then(|| manifests.iter().fold(found, because))
 }
 
 fn describe(body: &Body) -> String {

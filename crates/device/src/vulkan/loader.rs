@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use ash::vk;
 use libloading::Library;
 
+use super::manifests::complaints;
 use crate::error::{DeviceError, loader_words};
 
 #[cfg(windows)]
@@ -58,27 +59,40 @@ pub fn vulkan_validation_is_installed() -> bool {
 
 /// The process's instance.
 pub(super) fn loader() -> Result<&'static Loader, DeviceError> {
-    static LOADER: OnceLock<Result<Loader, String>> = OnceLock::new();
+    static LOADER: OnceLock<Result<Loader, NoLoader>> = OnceLock::new();
     let loader = LOADER.get_or_init(open);
-    loader
-        .as_ref()
-        .map_err(|seen| DeviceError::NoVulkan { seen: seen.clone() })
+    loader.as_ref().map_err(|found| DeviceError::NoVulkan {
+        seen: found.seen.clone(),
+        manifests: found.manifests.clone(),
+    })
 }
 
-fn open() -> Result<Loader, String> {
+/// What was seen instead of an instance.
+struct NoLoader {
+    seen: String,
+    manifests: Vec<String>,
+}
+
+fn open() -> Result<Loader, NoLoader> {
     // SAFETY: loading the system's Vulkan loader runs its initialisers, which it is made for. The symbol has
     // the type that the specification gives it, and the library is kept beside the entry for ever.
     let (library, entry) = unsafe {
-        let library = Library::new(LIBRARY).map_err(|error| loader_words(&error))?;
-        let get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr = *library
-            .get(b"vkGetInstanceProcAddr\0")
-            .map_err(|error| loader_words(&error))?;
+        let missing = |error: libloading::Error| NoLoader {
+            seen: loader_words(&error),
+            manifests: Vec::new(),
+        };
+        let library = Library::new(LIBRARY).map_err(missing)?;
+        let get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr =
+            *library.get(b"vkGetInstanceProcAddr\0").map_err(missing)?;
         let entry = ash::Entry::from_static_fn(ash::StaticFn {
             get_instance_proc_addr,
         });
         (library, entry)
     };
-    let words = |result: vk::Result| format!("{result:?} from `vkCreateInstance`");
+    let words = |result: vk::Result| NoLoader {
+        seen: format!("{result:?} from `vkCreateInstance`"),
+        manifests: complaints(),
+    };
     let application = vk::ApplicationInfo::default()
         .application_name(c"warpsmith")
         .api_version(vk::API_VERSION_1_2);

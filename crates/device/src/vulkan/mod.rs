@@ -12,6 +12,7 @@ mod handles;
 mod host_memory;
 mod kernel;
 mod loader;
+mod manifests;
 mod pipeline_cache;
 mod places;
 mod pool;
