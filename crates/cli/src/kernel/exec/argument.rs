@@ -195,9 +195,21 @@ fn array(name: &str, kind: &ArrayKind, text: &str) -> Result<ArrayArgument> {
     };
     let shape: Option<Vec<usize>> = shape.split('x').map(|size| size.parse().ok()).collect();
     let Some(shape) = shape.filter(|shape| shape.len() == kind.rank) else {
+        let example = vec!["100"; kind.rank].join("x");
+        let elements = match kind.components.as_slice() {
+            [] => String::new(),
+            components => format!(
+                "; its elements have {} numbers each by themselves",
+                components.iter().product::<usize>()
+            ),
+        };
         bail!(
-            "`{name}` has {} dimensions: write them as `100` or `100x3`, not `{}`",
-            kind.rank,
+            "`{name}` has {}: write `{word}:{example}:{}`, not `{}`{elements}",
+            match kind.rank {
+                1 => "1 dimension".to_owned(),
+                rank => format!("{rank} dimensions"),
+            },
+            kind.scalar.name(),
             parts[1]
         );
     };
