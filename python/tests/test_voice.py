@@ -1,3 +1,4 @@
+import io
 import wave
 from concurrent.futures import ThreadPoolExecutor
 
@@ -130,6 +131,11 @@ def test_sounds_are_changed():
         (lambda: voice.stft(TONE, pad_mode="wrap"), ValueError, "wrap"),
         (lambda: voice.stft(TONE, n_fft=1 << 31), ValueError, "at most 4194304"),
         (lambda: voice.stft(TONE[:10], center=False), ValueError, "shorter than a frame"),
+        (lambda: voice.stft(TONE[:0]), ValueError, "the signal is empty"),
+        (lambda: voice.stft(TONE, window=np.ones(2048)), ValueError, r"window = array.*\.\.\."),
+        (lambda: voice.batch(voice.stft, [TONE, TONE * np.nan]), ValueError, "signal 1: sample 0"),
+        (lambda: voice.load(io.StringIO("RIFF")), ValueError, "mode 'rb'"),
+        (lambda: voice.load(io.BytesIO(b"RIFF")), ValueError, "cannot decode `the sound`"),
         (lambda: voice.mel(TONE, RATE, n_mels=10**9), ValueError, "65536"),
         (lambda: voice.effects.time_stretch(TONE, rate=1e-12), ValueError, "TiB"),
         (lambda: voice.formants(TONE, sr=RATE, n_formants=10**5), ValueError, "at most 100"),
@@ -155,6 +161,17 @@ def test_a_file_is_read_as_a_whole_or_in_part(tmp_path):
     assert np.abs(both[0] - TONE[4000:12000]).max() < 1e-4
     assert voice.load(path)[1] == 22050 and voice.load(path)[0].shape == (22050,)
     assert voice.load(path, sr=None, offset=9)[0].shape == (0,)
+
+
+def test_a_file_in_memory_is_the_file(tmp_path):
+    path = write(tmp_path / "tone.wav", np.stack([TONE, 0 * TONE]))
+    with open(path, "rb") as file:
+        contents = file.read()
+        file.seek(0)
+        for source in (file, io.BytesIO(contents)):
+            part = voice.load(source, sr=None, mono=False, offset=0.25, duration=0.5)
+            whole = voice.load(path, sr=None, mono=False, offset=0.25, duration=0.5)
+            assert part[1] == whole[1] and (part[0] == whole[0]).all()
 
 
 def test_the_tuning_is_estimated_unless_it_is_given():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any, Callable, Union
 
 import numpy as np
@@ -81,6 +82,8 @@ def each_matrix(y: Any, compute: Callable[[np.ndarray], Any]) -> np.ndarray:
     """The same for features by frames; no frame at all is an error, as a peer would raise it."""
     found = each(y, compute)
     if found.shape[-1] == 0:
+        if np.shape(y)[-1] == 0:
+            raise ValueError("the signal is empty")
         raise ValueError("the signal is shorter than a frame; use center=True or a smaller n_fft")
     return found
 
@@ -108,7 +111,7 @@ def frames(
         name, shape = window[0], number("the window's shape", window[1])
     else:
         raise ValueError(
-            f"window = {window!r} cannot be used: give a name such as 'hann', or ('kaiser', beta)"
+            f"window = {reprlib.repr(window)} cannot be used: give a name such as 'hann', or ('kaiser', beta)"
         )
     return length, hop, under, _WINDOWS.get(name, name), shape, beyond(center, str(pad_mode))
 

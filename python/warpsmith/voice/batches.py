@@ -23,8 +23,8 @@ def batch(
 
     Signals may have any lengths; nothing is padded. `function` is one of this package, or one of
     your own that calls them: the work happens outside the interpreter's lock. The signal is its
-    first argument, or `y`. Each result is, bit for bit, that of the signal on its own. Ctrl-C ends
-    the work of all threads.
+    first argument, or `y`. Each result is, bit for bit, that of the signal on its own. An error says
+    which signal it is about, counted from 0. Ctrl-C ends the work of all threads.
 
     With `device="cuda"`, signals on a GPU go to one of this package's functions together, so that
     short ones fill the GPU, too.
@@ -49,14 +49,21 @@ def batch(
             return list(function(several, *arguments, **options))
     stop = _native.StopSign()
 
-    def compute(signal: Any) -> Any:
-        if by_name:
-            return function(*arguments, y=signal, **options)
-        return function(signal, *arguments, **options)
+    def compute(numbered: tuple[int, Any]) -> Any:
+        number, signal = numbered
+        try:
+            if by_name:
+                return function(*arguments, y=signal, **options)
+            return function(signal, *arguments, **options)
+        except ValueError as error:
+            # A class of its own may need more than a message.
+            if type(error) is not ValueError:
+                raise
+            raise ValueError(f"signal {number}: {error}") from error
 
     pool = ThreadPoolExecutor(threads, "warpsmith-voice", stop.watch)
     try:
-        return list(pool.map(compute, signals))
+        return list(pool.map(compute, enumerate(signals)))
     except BaseException:
         stop.raise_()
         raise

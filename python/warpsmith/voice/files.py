@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .arguments import count, each, number
 
 
 def load(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | IO[bytes],
     *,
     sr: float | None = 22050,
     mono: bool = True,
@@ -26,6 +26,9 @@ def load(
     file's rate. `mono` takes the mean of the channels, otherwise the shape is
     `(channels, samples)`. `offset` and `duration` are seconds; nothing after them is decoded.
 
+    A file that is open for bytes, such as `io.BytesIO`, is read from where it stands; what ends
+    before its header says is taken as far as it goes there, as from a pipe.
+
     >>> from warpsmith import voice
     >>> voice.load("missing.wav")
     Traceback (most recent call last):
@@ -36,7 +39,15 @@ def load(
     seconds = None if duration is None else number("duration", duration)
     if first < 0 or (seconds is not None and seconds < 0):
         raise ValueError(f"offset = {offset} and duration = {duration}: neither may be below 0")
-    data, rate = _native.read_audio(path, bool(mono), first, seconds)
+    if hasattr(path, "read"):
+        contents = path.read()
+        if not isinstance(contents, bytes):
+            raise ValueError("the file gives text; open it for bytes, with mode 'rb'")
+        name = getattr(path, "name", None)
+        name = name if isinstance(name, str) else "the sound"
+        data, rate = _native.read_audio(name, bool(mono), first, seconds, contents)
+    else:
+        data, rate = _native.read_audio(path, bool(mono), first, seconds)
     y = np.asarray(data)
     y = y[0] if mono else y
     if sr is not None and count("sr", sr) != rate:

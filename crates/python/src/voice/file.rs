@@ -1,7 +1,7 @@
 //! Audio from files, and at another rate.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,18 +13,20 @@ use super::{Array, Samples, refused, work};
 /// What does not fit, in errors.
 const SOUND: &str = "the sound";
 
-/// The samples of a part of a file, `[channel, sample]`, and their rate.
+/// The samples of a part of a file, `[channel, sample]`, and their rate; of `contents` that bear its name where they
+/// are in memory.
 #[pyfunction]
+#[pyo3(signature = (path, mono, offset, duration, contents=None))]
 pub(crate) fn read_audio(
     py: Python<'_>,
     path: PathBuf,
     mono: bool,
     offset: f64,
     duration: Option<f64>,
+    contents: Option<Vec<u8>>,
 ) -> PyResult<(Array, u32)> {
-    let audio = work(py, || {
-        part_of(&path, offset, duration.unwrap_or(f64::INFINITY))
-    })?;
+    let duration = duration.unwrap_or(f64::INFINITY);
+    let audio = work(py, || part_of(&path, contents, offset, duration))?;
     let channels = match mono {
         true => vec![audio.signal(ChannelChoice::Mix).map_err(refused)?],
         false => audio.channels,
@@ -53,7 +55,12 @@ pub(crate) fn audio_length(py: Python<'_>, path: PathBuf) -> PyResult<(usize, u3
 }
 
 /// The `duration` seconds from `offset` on; decodes no more than it must.
-fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, SignalError> {
+fn part_of(
+    path: &Path,
+    contents: Option<Vec<u8>>,
+    offset: f64,
+    duration: f64,
+) -> Result<Audio, SignalError> {
     let mut part = Audio {
         sample_rate: 0,
         channels: Vec::new(),
@@ -67,15 +74,16 @@ fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, 
         path: path.to_owned(),
         source: ErrorKind::Interrupted.into(),
     };
-    if let Some((frames, channels)) = Audio::plain_size(path)
-        && duration.is_infinite()
+    if duration.is_infinite()
+        && contents.is_none()
+        && let Some((frames, channels)) = Audio::plain_size(path)
     {
         // The rate is not known yet, and an offset only makes less of it.
         let values = if offset > 0.0 { 0 } else { frames };
         let values = usize::try_from(values).unwrap_or(usize::MAX);
         check_room(SOUND, values.saturating_mul(channels), size_of::<f32>())?;
     }
-    let read = Audio::each_piece_of(path, &mut |piece| {
+    let mut see = |piece: &Audio| {
         let rate = f64::from(piece.sample_rate);
         // As librosa counts: both are whole samples, cut off.
         let first = (offset * rate) as usize;
@@ -97,7 +105,11 @@ fn part_of(path: &std::path::Path, offset: f64, duration: f64) -> Result<Audio, 
             return Err(stop());
         }
         Ok(())
-    });
+    };
+    let read = match contents {
+        Some(bytes) => Audio::each_piece_in(path, bytes, &mut see),
+        None => Audio::each_piece_of(path, &mut see),
+    };
     if let Some(error) = full {
         return Err(error);
     }
