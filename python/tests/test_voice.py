@@ -159,6 +159,8 @@ def test_a_file_is_read_as_a_whole_or_in_part(tmp_path):
     both, _ = voice.load(path, sr=None, mono=False, offset=0.25, duration=0.5)
     assert both.shape == (2, 8000)
     assert np.abs(both[0] - TONE[4000:12000]).max() < 1e-4
+    one = write(tmp_path / "one.wav", TONE)
+    assert voice.load(one, sr=None, mono=False)[0].shape == (RATE,)
     assert voice.load(path)[1] == 22050 and voice.load(path)[0].shape == (22050,)
     assert voice.load(path, sr=None, offset=9)[0].shape == (0,)
 

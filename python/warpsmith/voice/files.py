@@ -24,7 +24,8 @@ def load(
 
     As librosa does, this resamples to 22050 Hz unless `sr` says otherwise; `sr=None` keeps the
     file's rate. `mono` takes the mean of the channels, otherwise the shape is
-    `(channels, samples)`. `offset` and `duration` are seconds; nothing after them is decoded.
+    `(channels, samples)`, and `(samples,)` of one channel. `offset` and `duration` are seconds;
+    nothing after them is decoded.
 
     A file that is open for bytes, such as `io.BytesIO`, is read from where it stands; what ends
     before its header says is taken as far as it goes there, as from a pipe.
@@ -49,7 +50,7 @@ def load(
     else:
         data, rate = _native.read_audio(path, bool(mono), first, seconds)
     y = np.asarray(data)
-    y = y[0] if mono else y
+    y = y[0] if len(y) == 1 else y
     if sr is not None and count("sr", sr) != rate:
         return resample(y, orig_sr=rate, target_sr=sr), int(sr)
     return y, rate
