@@ -113,6 +113,10 @@ def test_a_launch_checks_its_arguments():
         wp.launch(square, dim=4, inputs=[x])
     with pytest.raises(RuntimeError, match="dtype"):
         wp.launch(square, dim=4, inputs=[x, wp.zeros(4, dtype=int)])
+    # A converted copy would be written instead of the caller's array.
+    for wrong in (np.zeros(4), np.zeros(4, np.int64), np.zeros(4, np.float16)):
+        with pytest.raises(RuntimeError, match=f"NumPy's dtype {wrong.dtype}: convert it to float32"):
+            wp.launch(square, dim=4, inputs=[x, wrong])
     with pytest.raises(RuntimeError, match="dimension"):
         wp.launch(square, dim=4, inputs=[x, wp.zeros((2, 2), dtype=float)])
     with pytest.raises(warpsmith.KernelRefused, match="range"):

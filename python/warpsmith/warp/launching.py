@@ -14,7 +14,7 @@ import numpy as np
 from ..kernels import KernelRefused
 from . import direct, graphs, tape, types
 from .array_type import ArrayType
-from .arrays import array, numpy_type
+from .arrays import array, is_record, numpy_type
 from .definitions import Kernel, _is_generic
 from .devices import Device, get_device, used
 from .indexed_arrays import IndexedArrayType, indexedarray
@@ -345,6 +345,15 @@ def _array_argument(where: str, kind: Any, argument: Any) -> Any:
             raise RuntimeError(f"Error launching {where} expects an array, but got a {type(argument).__name__}")
         dtype = Any if _is_generic(kind) else kind.dtype
         on_gpu = hasattr(argument, "__cuda_array_interface__")
+        if not on_gpu and dtype is not Any and not is_record(dtype):
+            view = np.asarray(argument) if hasattr(argument, "__array_interface__") else np.from_dlpack(argument)
+            wanted = numpy_type(dtype)[0]
+            if view.dtype != wanted:
+                # A converted copy would take the kernel's results with it.
+                raise RuntimeError(
+                    f"Error launching {where} expects an array with dtype={dtype} but passed array has "
+                    f"NumPy's dtype {view.dtype}: convert it to {np.dtype(wanted)} first."
+                )
         argument = array(argument, dtype=dtype, copy=False, device=None if on_gpu else "cpu")
     if _is_generic(kind):
         return argument
