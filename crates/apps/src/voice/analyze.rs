@@ -1,6 +1,7 @@
 //! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch, mel features
 //! and formants on a GPU where that is requested or faster.
 
+use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
@@ -21,7 +22,7 @@ use super::places::Place;
 use super::sheet::{Destination, first_group};
 use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
-use warpsmith_console::global::Global;
+use warpsmith_console::global::{Format, Global};
 use warpsmith_console::output::{check_outputs, print, progress, report};
 use warpsmith_console::table::Table;
 
@@ -51,6 +52,16 @@ struct Body {
     /// Audio in folders that is not read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOut>,
+}
+
+impl Body {
+    /// What was said of the files that were not analysed.
+    fn failures(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().filter_map(|row| match &row.result {
+            Analysis::Failed { error } => Some(error.as_str()),
+            Analysis::Done(_) => None,
+        })
+    }
 }
 
 /// One file, analysed or not.
@@ -115,13 +126,20 @@ impl Analyze {
             Some(gpu) => self.on_gpu(global, &gpu, &places, finish)?,
         };
         progress(global, "");
-        let failed = files
-            .iter()
-            .any(|row| matches!(row.result, Analysis::Failed { .. }));
         let left_out = self.input.list_left_out();
-        let body = Body { files, left_out };
-        print(global, &report("voice analyze", body), human)?;
-        Ok(Outcome::fine_if(!failed))
+        let report = report("voice analyze", Body { files, left_out });
+        print(global, &report, human)?;
+        let failed = report.body.failures().count();
+        // JSON has them beside the results.
+        if global.format == Format::Human && failed > 0 {
+            let mut out = stderr().lock();
+            for error in report.body.failures() {
+                // Nothing can be done about a standard error that is closed.
+                let _ = writeln!(out, "failed: {error}");
+            }
+            let _ = writeln!(out, "{failed} of {} files failed", report.body.files.len());
+        }
+        Ok(Outcome::fine_if(failed == 0))
     }
 
     /// Many files at a time: decoding and what has no kernel on all cores, the rest in one pass over the
@@ -204,28 +222,25 @@ fn human(body: &Body) -> String {
         ">voiced",
         ">pitch Hz",
     ]);
-    let mut errors = String::new();
     for row in &body.files {
-        match &row.result {
-            Analysis::Done(summary) => table.row([
-                row.file.clone(),
-                format!("{:.2}", summary.seconds),
-                summary.sample_rate.to_string(),
-                summary.channels.to_string(),
-                format!("{:.3}", summary.peak),
-                summary
-                    .loudness_lufs
-                    .map_or("-".into(), |lufs| format!("{lufs:.1}")),
-                format!("{:.2}", summary.speech_seconds),
-                format!("{:.0} %", 100.0 * summary.voiced_share),
-                summary
-                    .pitch_median_hz
-                    .map_or("-".into(), |hz| format!("{hz:.1}")),
-            ]),
-            Analysis::Failed { error } => {
-                errors.push_str(&format!("not analysed: {error}\n"));
-            }
-        }
+        let Analysis::Done(summary) = &row.result else {
+            continue;
+        };
+        table.row([
+            row.file.clone(),
+            format!("{:.2}", summary.seconds),
+            summary.sample_rate.to_string(),
+            summary.channels.to_string(),
+            format!("{:.3}", summary.peak),
+            summary
+                .loudness_lufs
+                .map_or("-".into(), |lufs| format!("{lufs:.1}")),
+            format!("{:.2}", summary.speech_seconds),
+            format!("{:.0} %", 100.0 * summary.voiced_share),
+            summary
+                .pitch_median_hz
+                .map_or("-".into(), |hz| format!("{hz:.1}")),
+        ]);
     }
-    format!("{table}{errors}")
+    table.to_string()
 }

@@ -118,6 +118,17 @@ fn a_bad_file_is_named_and_the_good_ones_are_analysed() {
     let median = files[0]["pitch_median_hz"].as_f64().unwrap();
     assert!((median - 220.0).abs() < 2.0, "{median}");
     assert!(files[1]["error"].as_str().unwrap().contains("bad.wav"));
+
+    // Whoever reads the table reads nothing else.
+    let output = warpsmith(&["analyze", good, bad]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!table.contains("bad.wav"), "{table}");
+    assert!(
+        said.contains("bad.wav") && said.contains("1 of 2 files failed"),
+        "{said}"
+    );
 }
 
 #[test]
