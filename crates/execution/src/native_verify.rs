@@ -4,10 +4,10 @@ use serde::Serialize;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_core::Finding;
-use warpsmith_interpreter::{Argument, Interpreter, with_random_objects};
+use warpsmith_interpreter::{Argument, Interpreter, Objects, with_random_objects};
 
 use crate::verify::{
-    ATTEMPTS, Expectation, MOST_ITERATIONS, arguments_of, expect, first_message, rank,
+    ATTEMPTS, Expectation, MOST_ITERATIONS, arguments_of, expect_with, first_message, rank,
     threads_along,
 };
 
@@ -106,7 +106,7 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
             }
         }
         if fault.is_none() {
-            race = race_of(module, &dim, &given);
+            race = race_of(module, &dim, &given, objects);
             break;
         }
     }
@@ -119,8 +119,13 @@ pub fn verify_natively(module: &Module, size: usize, seed: u64) -> NativeParity 
 }
 
 /// What threads race about, forward.
-fn race_of(module: &Module, dim: &[usize], given: &[Argument]) -> Option<Box<Finding>> {
-    match expect(module, Direction::Forward, BLOCK, dim, given) {
+fn race_of(
+    module: &Module,
+    dim: &[usize],
+    given: &[Argument],
+    objects: Objects,
+) -> Option<Box<Finding>> {
+    match expect_with(module, Direction::Forward, BLOCK, dim, given, objects) {
         Expectation::Race(found) => Some(found),
         Expectation::Results(..) | Expectation::Fault(_) => None,
     }
@@ -152,13 +157,17 @@ mod tests {
     #[test]
     fn a_matrix_of_which_only_gradients_are_written_is_no_empty_one() {
         let body = "def k(a: wp.array(dtype=float), l: wp.array(dtype=float), b: wp.array(dtype=float), x: wp.array(dtype=float)):\n    wp.dense_solve(4, a, l, b, x)\n";
-        let expected = NativeParity::Agrees {
+        // Every thread writes the whole result, so that they race.
+        let NativeParity::Agrees {
             backward: true,
             threads: 1600,
             fault: None,
-            not_deterministic: None,
+            not_deterministic: Some(race),
+        } = verified(body)
+        else {
+            panic!("both run");
         };
-        assert_eq!(verified(body), expected);
+        assert_eq!(race.code, "K108");
     }
 
     #[test]
@@ -195,6 +204,18 @@ mod tests {
         };
         assert_eq!(race.code, "K108");
         assert_eq!(race.span.map(|span| span.line), Some(6));
+    }
+
+    #[test]
+    fn threads_that_race_about_what_a_mesh_says_are_named() {
+        let body = "def k(mesh: wp.uint64, x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):\n    i = wp.tid()\n    found = wp.mesh_query_point_no_sign(mesh, x[i], 100.0)\n    y[0] = x[i][0] + found.u\n";
+        let NativeParity::Agrees {
+            not_deterministic, ..
+        } = verified(body)
+        else {
+            panic!("both run");
+        };
+        assert_eq!(not_deterministic.map(|race| race.code), Some("K108".into()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_interpreter::{
-    Argument, Interpreter, random_arguments, random_arguments_with_ones,
+    Argument, Interpreter, Objects, random_arguments, random_arguments_with_ones,
     random_arguments_without_zeros,
 };
 
@@ -280,6 +280,18 @@ pub(crate) fn expect(
     dim: &[usize],
     given: &[Argument],
 ) -> Expectation {
+    expect_with(module, direction, block_dim, dim, given, Objects::default())
+}
+
+/// The same of a kernel that asks objects.
+pub(crate) fn expect_with(
+    module: &Module,
+    direction: Direction,
+    block_dim: u32,
+    dim: &[usize],
+    given: &[Argument],
+    objects: Objects,
+) -> Expectation {
     let planned = match direction {
         Direction::Forward => Interpreter::forward(module),
         Direction::Backward => Interpreter::adjoint(module),
@@ -288,6 +300,7 @@ pub(crate) fn expect(
         Ok(interpreter) => interpreter
             .with_iteration_limit(MOST_ITERATIONS)
             .with_block_dim(i32::try_from(block_dim).unwrap_or(i32::MAX))
+            .with_objects(objects)
             .checking_races(),
         Err(findings) => return Expectation::Fault(first_message(&findings)),
     };
