@@ -206,24 +206,33 @@ impl Scope {
                 let mut named = tree.keywords_in(keywords).iter();
                 !is_static(func) && (has(args) || named.any(|keyword| is(keyword.value)))
             }
-            ExprKind::Tuple(list) | ExprKind::ListDisplay(list) | ExprKind::Dict(list) => has(list),
+            ExprKind::Tuple(list)
+            | ExprKind::ListDisplay(list)
+            | ExprKind::SetDisplay(list)
+            | ExprKind::Dict(list)
+            | ExprKind::BoolOp { values: list, .. } => has(list),
+            ExprKind::IfElse { body, orelse, .. } => is(body) || is(orelse),
+            ExprKind::Starred(value) => is(value),
             ExprKind::Unsupported(_) => {
                 let text = tables.text.get(expr.start as usize..expr.end as usize);
                 text.is_none_or(|text| text.contains(tables.names.get(name)))
             }
             _ => false,
         });
+        let mut defaults = tree.parameters.iter().filter_map(|given| given.default);
         let mut set = 0;
-        let mut settled = !is_given;
+        let mut settled = !is_given && !defaults.any(is);
         for stmt in &tree.stmts {
             let targets = match stmt.kind {
                 StmtKind::Assign { targets, value } => {
                     settled &= !is(value);
                     tree.exprs_in(targets).to_vec()
                 }
-                StmtKind::AnnAssign { target, .. } | StmtKind::AugAssign { target, .. } => {
+                StmtKind::AnnAssign { target, value, .. } => {
+                    settled &= !value.is_some_and(is);
                     vec![target]
                 }
+                StmtKind::AugAssign { target, .. } => vec![target],
                 StmtKind::Return(Some(value)) => {
                     settled &= !is(value);
                     Vec::new()
