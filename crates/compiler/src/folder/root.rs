@@ -15,6 +15,9 @@ const MAX_FILE: u64 = 8 << 20;
 /// they are imported.
 const MAX_KEPT: usize = 32 << 20;
 
+/// What a module counts for beside its text: the tables of its tree take ten times as much.
+const OVERHEAD: usize = 8 << 10;
+
 type Known = Mutex<HashMap<String, Option<ModuleText>>>;
 
 /// A folder that modules are imported from.
@@ -57,12 +60,18 @@ impl Root {
             return found.clone();
         }
         let found = read(&self.folder, name);
-        let bytes = found.as_ref().map_or(0, |found| found.text().len());
-        if self.kept.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_KEPT {
-            return found;
-        }
+        let mut known = lock();
         // Another thread may have been faster; all are to share one tree.
-        lock().entry(name.to_owned()).or_insert(found).clone()
+        if let Some(first) = known.get(name) {
+            return first.clone();
+        }
+        let bytes = (found.as_ref()).map_or(0, |found| found.text().len() + OVERHEAD);
+        let kept = self.kept.load(Ordering::Relaxed) + bytes;
+        if kept <= MAX_KEPT {
+            self.kept.store(kept, Ordering::Relaxed);
+            known.insert(name.to_owned(), found.clone());
+        }
+        found
     }
 }
 

@@ -144,7 +144,7 @@ impl Body<'_, '_> {
                 }
                 _ => fail(
                     "K020",
-                    format!("the bounds of `{name}` are constants of the elements' kind"),
+                    format!("the bounds of `{name}` must be constants of the elements' type"),
                 ),
             }
         };
@@ -157,7 +157,7 @@ impl Body<'_, '_> {
         if !rises {
             return fail(
                 "K020",
-                format!("`{name}`: the upper bound is above the lower"),
+                format!("`{name}`: the upper bound must be above the lower"),
             );
         }
         Ok([min, max]

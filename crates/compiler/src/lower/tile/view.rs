@@ -154,7 +154,7 @@ impl Body<'_, '_> {
         let squeezed: Vec<bool> = match axis {
             None => tile.shape.iter().map(|extent| *extent == one).collect(),
             Some(Value::Var(var)) if self.tuple_values(var).is_none() => {
-                return fail("K007", "`tile_squeeze`: the axes are a tuple");
+                return fail("K007", "`tile_squeeze`: the axes must be a tuple");
             }
             Some(_) => {
                 let mut squeezed = vec![false; tile.shape.len()];
