@@ -249,8 +249,8 @@ impl DeviceError {
                 "`warpsmith devices` lists what is here"
             }
             Self::NoVulkan { manifests, .. } if !manifests.is_empty() => {
-                "unset `VK_DRIVER_FILES`, or let it name the manifest of an installed driver; a broken manifest \
-                 comes back with the driver's package (`vulkaninfo --summary` shows what the loader finds)"
+                "let `VK_DRIVER_FILES` name the manifest of an installed driver, or unset it where it is set; the \
+                 driver's package restores its manifest (`vulkaninfo --summary` shows what the loader finds)"
             }
             Self::NoVulkan { .. } | Self::NoVulkanDevice => {
                 "install the GPU's Vulkan driver and the loader (Debian: `libvulkan1` and \

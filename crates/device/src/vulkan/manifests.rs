@@ -1,6 +1,8 @@
 //! What is wrong with the manifests by which Vulkan's loader finds drivers; the loader itself says a number.
 
 use std::env;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A manifest that is longer is none.
@@ -35,7 +37,7 @@ fn named(variable: &str, path: &Path) -> Vec<String> {
     }
     if !path.exists() {
         let path = path.display();
-        return vec![format!("`{variable}` names `{path}`, which is not there")];
+        return vec![format!("`{variable}` names `{path}`, which does not exist")];
     }
     complaint(path).into_iter().collect()
 }
@@ -44,7 +46,8 @@ fn named(variable: &str, path: &Path) -> Vec<String> {
 fn folders() -> Vec<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from);
     let under_home = |variable: &str, below: &str| {
-        let named = env::var_os(variable).map(PathBuf::from);
+        let named = env::var_os(variable).filter(|value| !value.is_empty());
+        let named = named.map(PathBuf::from);
         named.or_else(|| home.as_ref().map(|home| home.join(below)))
     };
     let list = |variable: &str, default: &str| {
@@ -75,25 +78,38 @@ fn manifests_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The text of a file; nothing where it is none, or too long.
+fn read(path: &Path) -> std::io::Result<Option<String>> {
+    // A pipe would wait for a writer already when it is opened.
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_BYTES)
+        .read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
 /// What is wrong with a manifest. A library without a folder in its name is the system's to find.
 fn complaint(path: &Path) -> Option<String> {
     let shown = path.display();
-    let small = std::fs::metadata(path).is_ok_and(|found| found.len() <= MAX_BYTES);
-    let text = match small.then(|| std::fs::read_to_string(path)) {
-        Some(Ok(text)) => text,
-        Some(Err(error)) => return Some(format!("`{shown}` cannot be read: {error}")),
-        None => return Some(format!("`{shown}` is too large for a manifest")),
+    let text = match read(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Some(format!("`{shown}` is not a file of a manifest's size")),
+        Err(error) => return Some(format!("`{shown}` cannot be read: {error}")),
     };
     let manifest: serde_json::Value = match serde_json::from_str(&text) {
         Ok(manifest) => manifest,
-        Err(error) => return Some(format!("`{shown}` is no JSON: {error}")),
+        Err(error) => return Some(format!("`{shown}` is not valid JSON: {error}")),
     };
     let Some(library) = manifest["ICD"]["library_path"].as_str() else {
         return Some(format!("`{shown}` names no library (`ICD.library_path`)"));
     };
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_missing = library.contains('/') && !folder.join(library).exists();
-    is_missing.then(|| format!("`{shown}` names the library `{library}`, which is not there"))
+    is_missing.then(|| format!("`{shown}` names the library `{library}`, which does not exist"))
 }
 
 #[cfg(test)]
@@ -108,19 +124,29 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             named("VK_DRIVER_FILES", &path).join("; ")
         };
-        assert!(of("{").contains("driver.json` is no JSON: "));
+        assert!(of("{").contains("driver.json` is not valid JSON: "));
         assert!(of("{}").contains("names no library"));
         assert!(
             of(r#"{"ICD": {"library_path": "./libgone.so"}}"#)
-                .ends_with("names the library `./libgone.so`, which is not there")
+                .ends_with("names the library `./libgone.so`, which does not exist")
         );
         assert_eq!(of(r#"{"ICD": {"library_path": "libsystem.so.1"}}"#), "");
         std::fs::write(folder.path().join("libhere.so"), "").unwrap();
         assert_eq!(of(r#"{"ICD": {"library_path": "./libhere.so"}}"#), "");
         assert_eq!(named("VK_DRIVER_FILES", folder.path()).len(), 0);
+        if cfg!(unix) {
+            let endless = named("VK_DRIVER_FILES", Path::new("/dev/zero")).join("; ");
+            assert!(
+                endless.ends_with("is not a file of a manifest's size"),
+                "{endless}"
+            );
+        }
         std::fs::remove_file(&path).unwrap();
         let gone = named("VK_DRIVER_FILES", &path).join("; ");
-        assert!(gone.ends_with("driver.json`, which is not there"), "{gone}");
+        assert!(
+            gone.ends_with("driver.json`, which does not exist"),
+            "{gone}"
+        );
         let empty = named("VK_DRIVER_FILES", folder.path()).join("; ");
         assert!(empty.ends_with("which has no manifest"), "{empty}");
     }
