@@ -465,7 +465,7 @@ mod tests {
 import warp as wp
 
 @wp.kernel
-def k(x: wp.indexedarray(dtype=float), f: wp.fabricarray(dtype=float), y: wp.array(dtype=float)):
+def k(x: wp.indexedarray(dtype=float), f: wp.fabricarray(dtype=wp.float32), y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = x[i] + f[i] * float(x.shape[0])
     x[i] = -1.0

@@ -346,7 +346,7 @@ mod tests {
             ),
             (
                 "voice mel src",
-                "error: there is no audio file in `src` (names end in .aif, ",
+                "error: there is no audio file in `src` (names end in .aac, ",
             ),
             (
                 "devices --format json --format human",

@@ -245,7 +245,9 @@ impl Volume {
             0 => 0,
             _ => before >> (9 * (word - 1)) & 511,
         };
-        Some(first + before + u64::from((mask & (bit - 1)).count_ones()))
+        let lower = u64::from((mask & (bit - 1)).count_ones());
+        // The numbers are a file's.
+        Some(first.wrapping_add(before).wrapping_add(lower))
     }
 
     /// How many voxels have numbers.

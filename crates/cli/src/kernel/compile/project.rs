@@ -243,7 +243,7 @@ fn describe(summary: &Summary) -> String {
     if summary.ways > summary.kernels {
         let _ = writeln!(
             text,
-            "{} of {} ways in which functions make them",
+            "{} of {} variants made by factories",
             summary.ways_compiled, summary.ways
         );
     }
