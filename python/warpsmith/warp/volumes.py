@@ -177,7 +177,10 @@ def _dense_grid(kind: _Kind, values: Any, origin: Any, sizes: Any, background: A
     put(296, [np.diag(sizes), np.diag(1 / sizes)], np.float32)
     put(368, origin, np.float32)
     put(636, kind.grid_type, np.uint32)
+    # The tree says where its nodes begin, and how many leaves there are.
+    put(672, first_leaf - 672, np.int64)
     put(672 + 24, 64, np.int64)
+    put(672 + 32, len(at_leaf), np.uint32)
     put(_HEADER + 24, len(upper), np.uint32)
     put(_HEADER + 28, background, kind.dtype)
     at_upper = first_upper + upper_size * np.arange(len(upper))

@@ -82,10 +82,13 @@ impl<'a> Batch<'a> {
 /// Does the work of one file. A panic in it is that file's failure: the others are still done. What the work held is
 /// dropped with it; every file is analysed by plans of its own.
 pub(super) fn of_one_file<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(anyhow!(
-            "cannot analyse `{}`: a mistake in warpsmith, which the message above tells where; report it with the file",
-            path.display()
+            "cannot process `{}`: internal error: {}; please report it with the file",
+            path.display(),
+            said.unwrap_or("a panic")
         ))
     })
 }
