@@ -123,6 +123,33 @@ def test_a_launch_checks_its_arguments():
         wp.launch(square, dim=5, inputs=[x, x])
 
 
+def test_findings_name_the_line_of_the_file():
+    @wp.func
+    def unknown(x: float):
+        # A comment, which the text that is compiled has not.
+        return nothing(x)
+
+    @wp.kernel
+    def refused(x: wp.array(dtype=float)):
+        x[0] = unknown(x[0])
+
+    @wp.kernel
+    def outside(x: wp.array(dtype=float)):
+
+        i = wp.tid()
+        x[i + 1] = 1.0
+
+    places = {
+        refused: (unknown.func.__code__.co_firstlineno + 3, "return nothing(x)"),
+        outside: (outside.func.__code__.co_firstlineno + 4, "x[i + 1] = 1.0"),
+    }
+    for kernel, (line, text) in places.items():
+        with pytest.raises(warpsmith.KernelRefused) as found:
+            wp.launch(kernel, dim=4, inputs=[wp.zeros(4, dtype=float)])
+        assert f"test_warp.py:{line}:" in str(found.value)
+        assert f" {line} |         {text}" in str(found.value)
+
+
 def test_closures_static_values_and_overloads():
     x = wp.array([1.0, 2.0], dtype=float)
     wp.launch(make_power(2), dim=2, inputs=[x])
@@ -806,6 +833,23 @@ def test_volumes_of_integers_and_vectors():
         wp.Volume.load_from_numpy(integers, bg_value=(1.0, 2.0, 3.0))
     with pytest.raises(NotImplementedError, match="vectors of 4"):
         wp.Volume.load_from_numpy(integers, bg_value=(1.0, 2.0, 3.0, 4.0))
+
+
+@wp.kernel
+def number(volume: wp.uint64, count: wp.array(dtype=int), index: wp.array(dtype=int)):
+    k = wp.tid()
+    count[k] = wp.volume_voxel_count(volume)
+    index[k] = wp.volume_lookup_index(volume, 0, 0, k)
+
+
+def test_voxels_of_an_array_have_numbers():
+    volume = wp.Volume.load_from_numpy(np.ones((10, 10, 10), np.float32), device="cpu")
+    count, index = wp.zeros(10, dtype=int, device="cpu"), wp.zeros(10, dtype=int, device="cpu")
+    wp.launch(number, dim=10, inputs=[volume.id, count, index], device="cpu")
+    # Eight leaves of 512 voxels; of a leaf the last coordinate is next to each other.
+    assert count.numpy().tolist() == [8 * 512] * 10
+    assert index.numpy().tolist()[:8] == list(range(8))
+    assert index.numpy()[8] % 512 == 0 and index.numpy()[9] == index.numpy()[8] + 1
 
 
 def test_a_file_that_is_no_volume_is_refused():

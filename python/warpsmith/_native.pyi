@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 __version__: str
 
@@ -114,7 +114,9 @@ class Program:
 class DeviceArray:
     def __init__(self, address: int, shape: list[int], strides: list[int], gradient: int) -> None: ...
 
-def compile(source: str, kernel: str | None, file: str) -> tuple[Program | None, str | None]: ...
+def compile(
+    source: str, kernel: str | None, file: str, places: Sequence[tuple[str, int, int] | None] | None = None
+) -> tuple[Program | None, str | None]: ...
 def builtin_names() -> list[str]: ...
 
 class HostObject:

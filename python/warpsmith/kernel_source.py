@@ -14,20 +14,30 @@ import inspect
 import numbers
 import textwrap
 import types as python_types
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 #: Modules whose names the compiler knows itself.
 _WARP = ("warp", "warpsmith.warp")
 _KNOWN_MODULES = {"math": "math", "numpy": "np"}
 _SUFFIXES = {"float16": "h", "float32": "f", "float64": "d"}
 _MISSING = object()
+_HEADER = "import math\nimport numpy as np\nimport warp as wp\nfrom typing import Any, Callable, Tuple\n\n"
 
 
-def source_of(kernel: Any) -> tuple[str, str, str]:
-    """Source that stands on its own, the file that it comes from, and the kernel's name."""
+class Place(NamedTuple):
+    """Where a line of the text comes from: a file, its line, and how far that is indented more."""
+
+    file: str
+    line: int
+    indent: int
+
+
+def source_of(kernel: Any) -> tuple[str, str, str, list[Place | None]]:
+    """Source that stands on its own, the file that it comes from, the kernel's name, and where its lines come from."""
     function = _function(kernel)
-    text, name = SourceText().kernel(function)
-    return text, inspect.getsourcefile(function) or "kernels.py", name
+    source = SourceText()
+    text, name = source.kernel(function)
+    return text, inspect.getsourcefile(function) or "kernels.py", name, source.places()
 
 
 def _function(value: Any) -> Callable[..., Any]:
@@ -68,6 +78,8 @@ class SourceText:
         #: Whether a function with a gradient of its own was met.
         self.has_custom_gradients = False
         self._parts: list[str] = []
+        #: By the position of a part, where its lines come from.
+        self._places: dict[int, list[Place | None]] = {}
         self._names: dict[int, str] = {}
         self._constants: dict[tuple[str, str], str] = {}
         self._taken: set[str] = {"wp", "math", "np", "Any"}
@@ -77,7 +89,7 @@ class SourceText:
     def kernel(self, function: Callable[..., Any], overload: list[str] | None = None) -> tuple[str, str]:
         """The text with the kernel last, and its name in it; `overload` are types for a generic one."""
         name = self._name(function, function.__name__)
-        self._parts.append(self._definition(function, name, "@wp.kernel"))
+        self._define(function, name, "@wp.kernel")
         if overload is not None:
             self._parts.append(f"wp.overload({name}, [{', '.join(overload)}])")
         return self.text(), name
@@ -88,8 +100,15 @@ class SourceText:
 
     def text(self) -> str:
         """Everything so far."""
-        header = "import math\nimport numpy as np\nimport warp as wp\nfrom typing import Any, Callable, Tuple\n\n"
-        return header + "\n\n".join(self._parts) + "\n"
+        return _HEADER + "\n\n".join(self._parts) + "\n"
+
+    def places(self) -> list[Place | None]:
+        """Where each line of the text comes from; None for those that are made here."""
+        found: list[Place | None] = [None] * _HEADER.count("\n")
+        for at, part in enumerate(self._parts):
+            found += self._places.get(at) or [None] * (part.count("\n") + 1)
+            found.append(None)
+        return found
 
     def type(self, value: Any, otherwise: str) -> str:
         """A type as text, with the struct that it names; `otherwise` where it is none."""
@@ -137,27 +156,27 @@ class SourceText:
             return self._names[id(function)]
         name = self._name(function, function.__name__)
         if getattr(value, "native_snippet", None) is not None:
-            self._parts.append(self._definition(function, name, self._native(value)))
+            self._define(function, name, self._native(value))
             return name
         overloads = getattr(value, "definitions", None) or [function]
         for one in overloads:
             self._names[id(one)] = name
         for one in overloads:
-            self._parts.append(self._definition(one, name, "@wp.func"))
+            self._define(one, name, "@wp.func")
         for kind in ("grad", "replay"):
             own = getattr(value, f"custom_{kind}", None)
             if own is not None:
                 self.has_custom_gradients = True
                 if self.custom_gradients:
                     own_name = self._name(own, own.__name__)
-                    self._parts.append(self._definition(own, own_name, f"@wp.func_{kind}({name})"))
+                    self._define(own, own_name, f"@wp.func_{kind}({name})")
         return name
 
     def plain_function(self, function: Callable[..., Any], kinds: list[str]) -> str:
         """The name of a Python function or lambda that is called with arguments of these types."""
         wanted = function.__name__ if function.__name__.isidentifier() else "mapped"
         name = self._name(function, wanted)
-        self._parts.append(self._definition(function, name, "@wp.func", kinds))
+        self._define(function, name, "@wp.func", kinds)
         return name
 
     @staticmethod
@@ -169,9 +188,9 @@ class SourceText:
                 snippets[f"{kind}_snippet="] = own
         return f"@wp.func_native({', '.join(name + repr(text) for name, text in snippets.items())})"
 
-    def _definition(
+    def _define(
         self, function: Callable[..., Any], name: str, decorator: str, kinds: list[str] | None = None
-    ) -> str:
+    ) -> None:
         tree = definition_of(function)
         if kinds is not None:
             tree.returns = None
@@ -180,7 +199,10 @@ class SourceText:
         tree.decorator_list = []
         tree.name = name
         Resolver(self, function).resolve(tree, kinds is None)
-        return f"{decorator}\n{ast.unparse(tree)}"
+        text = ast.unparse(tree)
+        places = _places_of(function, tree, text)
+        self._places[len(self._parts)] = [None] * (decorator.count("\n") + 1) + places
+        self._parts.append(f"{decorator}\n{text}")
 
     def value(self, value: Any, wanted: str) -> str | None:
         """What a name's value is in the text; None where the compiler must see the name itself."""
@@ -224,6 +246,23 @@ class SourceText:
             known = self._constants[(wanted, text)] = self._name(object(), wanted)
             self._parts.append(f"{known} = {text}")
         return known
+
+
+def _places_of(function: Callable[..., Any], tree: ast.FunctionDef, text: str) -> list[Place | None]:
+    """Where the lines of a definition's text come from: each belongs to the statement that begins last before it."""
+    file = inspect.getsourcefile(function)
+    lines: list[Place | None] = [None] * (text.count("\n") + 1)
+    if file is None:
+        return lines
+    source, first = inspect.getsourcelines(function)
+    indent = len(source[0]) - len(source[0].lstrip())
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    written = [node for node in ast.walk(ast.parse(text).body[0]) if isinstance(node, ast.stmt)]
+    for statement, there in zip(statements, written):
+        lines[there.lineno - 1] = Place(file, max(first, 1) + statement.lineno - 1, indent)
+    for at in range(1, len(lines)):
+        lines[at] = lines[at] or lines[at - 1]
+    return lines
 
 
 def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from . import _native
 from .arrays import GpuArray, is_on_gpu, on_gpu
@@ -203,18 +203,23 @@ def compile(kernel: str | Callable[..., Any], name: str | None = None) -> Kernel
     ['x', 'a']
     """
     if isinstance(kernel, str):
-        source, file = kernel, "kernels.py"
+        source, file, places = kernel, "kernels.py", None
     else:
         from .kernel_source import source_of
 
-        source, file, own_name = source_of(kernel)
+        source, file, own_name, places = source_of(kernel)
         name = name or own_name
-    return compile_source(source, name, file)
+    return compile_source(source, name, file, places)
 
 
-def compile_source(source: str, name: str | None, file: str) -> Kernel:
-    """Compile source text; `name` chooses the kernel and `file` is what findings show."""
-    program, refused = _native.compile(source, name, file)
+def compile_source(
+    source: str, name: str | None, file: str, places: Sequence[tuple[str, int, int] | None] | None = None
+) -> Kernel:
+    """Compile source text; `name` chooses the kernel, `file` is what findings show.
+
+    Where lines of the source are those of other files, `places` has for each line that file, its line, and how far
+    it is indented more."""
+    program, refused = _native.compile(source, name, file, places)
     if program is None:
         report = json.loads(refused or "{}")
         raise KernelRefused(report["text"], report["findings"])

@@ -265,6 +265,7 @@ type Loaded = (usize, Build);
 #[pyclass(frozen)]
 pub(crate) struct Program {
     source: String,
+    places: Places,
     module: Module,
     /// Its operations forward and backward, once they were needed.
     plans: Mutex<[Option<Arc<Plan>>; 2]>,
@@ -274,14 +275,21 @@ pub(crate) struct Program {
     on_vulkan: Mutex<BTreeMap<(usize, bool), (VulkanDevice, VulkanKernel)>>,
 }
 
-/// The compiled kernel, or why it was refused as JSON: a pair of which one is nothing.
+/// Where lines of a source come from: a file, its line, and how far that is indented more.
+type Places = Vec<Option<(String, u32, u32)>>;
+
+/// The compiled kernel, or why it was refused as JSON: a pair of which one is nothing. Findings name the `places` of
+/// their lines.
 #[pyfunction]
+#[pyo3(signature = (source, kernel, file, places = None))]
 pub(crate) fn compile(
     py: Python<'_>,
     source: String,
     kernel: Option<String>,
     file: String,
+    places: Option<Places>,
 ) -> PyResult<(Option<Program>, Option<String>)> {
+    let places = places.unwrap_or_default();
     py.detach(|| {
         let options = Options {
             kernel,
@@ -293,6 +301,7 @@ pub(crate) fn compile(
             Ok(module) => {
                 let program = Program {
                     source,
+                    places,
                     module,
                     plans: Mutex::default(),
                     loaded: Mutex::default(),
@@ -300,16 +309,28 @@ pub(crate) fn compile(
                 };
                 Ok((Some(program), None))
             }
-            Err(findings) => Ok((None, Some(refusal(findings, &source)?))),
+            Err(findings) => Ok((None, Some(refusal(findings, &source, &places)?))),
         }
     })
 }
 
-fn refusal(findings: Vec<Finding>, source: &str) -> PyResult<String> {
-    let text = findings
-        .iter()
-        .map(|finding| render(finding, source))
-        .collect();
+fn refusal(mut findings: Vec<Finding>, source: &str, places: &Places) -> PyResult<String> {
+    let mut text = String::new();
+    for finding in &mut findings {
+        let made = render(finding, source);
+        let place = finding.span.as_mut().and_then(|span| {
+            let at = span.line.checked_sub(1)? as usize;
+            let (file, line, indent) = places.get(at)?.as_ref()?;
+            span.file.clone_from(file);
+            span.line = *line;
+            span.column += indent;
+            span.end_column += indent;
+            Some(file)
+        });
+        // A cell or a prompt is no file.
+        let own = place.and_then(|file| std::fs::read_to_string(file).ok());
+        text.push_str(&own.map_or(made, |own| render(finding, &own)));
+    }
     json(&Refused { findings, text })
 }
 
@@ -388,7 +409,7 @@ impl Program {
         })?;
         let found = match findings.is_empty() {
             true => None,
-            false => Some(refusal(findings, &self.source)?),
+            false => Some(refusal(findings, &self.source, &self.places)?),
         };
         Ok((printed, found))
     }
@@ -432,7 +453,7 @@ impl Program {
         let VulkanRun { findings, printed } = ran.map_err(failed)?;
         let found = match findings.is_empty() {
             true => None,
-            false => Some(refusal(findings, &self.source)?),
+            false => Some(refusal(findings, &self.source, &self.places)?),
         };
         Ok((printed.lines, printed.lost, found))
     }

@@ -173,7 +173,7 @@ class Kernel:
             overload = None if kinds is None else [text.type(kind, "Any") for kind in kinds]
             source, name = text.kernel(self.func, overload)
             file = inspect.getsourcefile(self.func) or "kernels.py"
-            found = compile_source(source, name, file)
+            found = compile_source(source, name, file, text.places())
             self._compiled[(adjoint, *map(str, kinds or ()))] = found
             if not text.has_custom_gradients:
                 self._compiled[(not adjoint, *map(str, kinds or ()))] = found
