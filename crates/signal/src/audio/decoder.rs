@@ -19,7 +19,7 @@ use super::header::plain_samples;
 use super::link::Link;
 use super::ogg::ends_early;
 use super::plain::decode_plain;
-use super::source::{Counted, Source};
+use super::source::{Counted, Remembered, Source};
 use crate::error::{NOT_KNOWN, Result, SignalError};
 
 /// Whether a signal may end before its header says.
@@ -86,15 +86,16 @@ fn decode_all(
                 source,
             })?;
     }
+    let place = || format!("near byte {}", position.load(Ordering::Relaxed));
     let fail = |reason: String| SignalError::Decode {
         path: path.to_owned(),
-        place: format!("near byte {}", position.load(Ordering::Relaxed)),
+        place: place(),
         reason,
     };
-    // Only where one can go back is it known what comes before it is read.
-    if length.is_some()
-        && let Some(samples) = plain_samples(&mut *source).map_err(&fail)?
-    {
+    if length.is_none() {
+        source = Box::new(Remembered::new(source));
+    }
+    if let Some(samples) = plain_samples(&mut *source).map_err(&fail)? {
         return decode_plain(path, &mut *source, samples, ending, see);
     }
     let part = match length {
@@ -122,7 +123,15 @@ fn decode_all(
             FormatOptions::default(),
             MetadataOptions::default(),
         )
-        .map_err(|error| fail(unknown(length, &error)))?;
+        .map_err(|error| SignalError::Decode {
+            path: path.to_owned(),
+            // A kind that is not known was looked for until the end.
+            place: match error {
+                Error::Unsupported(_) => "at its first byte".to_owned(),
+                _ => place(),
+            },
+            reason: unknown(length, &error),
+        })?;
     let open = |format: &dyn FormatReader| {
         let track = format
             .default_track(TrackType::Audio)
@@ -133,7 +142,7 @@ fn decode_all(
         Some(declared) if ending == Ending::AsDeclared && link.found < declared => {
             Err(SignalError::CutShort {
                 path: path.to_owned(),
-                place: format!("near byte {}", position.load(Ordering::Relaxed)),
+                place: place(),
                 declared,
                 found: link.found,
             })

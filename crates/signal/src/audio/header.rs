@@ -1,9 +1,10 @@
-//! Headers of files with plain samples: WAV, RF64 (EBU Tech 3306, the WAV of more than 4 GiB), Wave64 (Sony)
-//! and AU (Sun, NeXT).
+//! Headers of files with plain samples: WAV, RIFX (WAV with the most significant byte first), RF64 (EBU Tech
+//! 3306, the WAV of more than 4 GiB), Wave64 (Sony) and AU (Sun, NeXT).
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::pcm::{PcmCoding, PcmFormat};
+use crate::error::NO_DECODER;
 
 /// Where samples lie in a file. The source stands at the first of them.
 pub(crate) struct PlainSamples {
@@ -14,8 +15,62 @@ pub(crate) struct PlainSamples {
     pub(crate) bytes: Option<u64>,
 }
 
+/// Why a header leads to no plain samples.
+enum Refusal {
+    /// It contradicts itself, or ends.
+    Damaged(String),
+    /// The samples are coded otherwise.
+    Coded(String),
+    /// The samples are plain, and lie in a way that is not read.
+    Layout(String),
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Self {
+        Self::Damaged(reason.to_owned())
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+impl Refusal {
+    fn reason(self) -> String {
+        match self {
+            Self::Damaged(reason) => reason,
+            Self::Coded(reason) | Self::Layout(reason) => format!("{NO_DECODER}: {reason}"),
+        }
+    }
+}
+
 /// What a header says, or why it says nothing.
-type Parsed<T> = Result<T, String>;
+type Parsed<T> = Result<T, Refusal>;
+
+/// The byte order of a header and of the samples behind it.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    fn short(self, [a, b]: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes([a, b]),
+            Self::Big => u16::from_be_bytes([a, b]),
+        }
+    }
+
+    fn word(self, [a, b, c, d]: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes([a, b, c, d]),
+            Self::Big => u32::from_be_bytes([a, b, c, d]),
+        }
+    }
+}
 
 /// How the names of the chunks of Wave64 go on after four letters; that of the file itself goes on otherwise.
 const W64_RIFF: [u8; 12] = [
@@ -37,65 +92,25 @@ pub(crate) fn plain_samples<R: Read + Seek + ?Sized>(
         .map_err(|error| error.to_string())?;
     let mut first = [0u8; 16];
     let seen = read_up_to(source, &mut first).map_err(|error| error.to_string())?;
-    let found = match &first {
+    let (kind, form) = (&first[..4], &first[8..12]);
+    let found = match kind {
         _ if seen < 16 => None,
-        [b'.', b's', b'n', b'd', rest @ ..] => Some(au(source, rest)),
-        [b'r', b'i', b'f', b'f', rest @ ..] if *rest == W64_RIFF => Some(wave64(source)),
-        [
-            b'R',
-            b'F',
-            b'6',
-            b'4',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'A',
-            b'V',
-            b'E',
-            ..,
-        ]
-        | [
-            b'B',
-            b'W',
-            b'6',
-            b'4',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'A',
-            b'V',
-            b'E',
-            ..,
-        ] => to(source, start + 12).and_then(|()| riff(source)).into(),
-        // What is coded otherwise is symphonia's, and so is an error.
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'A',
-            b'V',
-            b'E',
-            ..,
-        ] => {
-            let found = to(source, start + 12).and_then(|()| riff(source));
-            found.ok().map(Ok)
-        }
+        b".snd" => Some(au(source, &first[4..])),
+        b"riff" if first[4..] == W64_RIFF => Some(wave64(source)),
+        _ if form != b"WAVE" => None,
+        b"RF64" | b"BW64" => Some(riff(source, start + 12, Order::Little)),
+        b"RIFX" => Some(riff(source, start + 12, Order::Big)),
+        // Other codings are symphonia's, and so is a header that ends early.
+        b"RIFF" => match riff(source, start + 12, Order::Little) {
+            Err(Refusal::Damaged(_) | Refusal::Coded(_)) => None,
+            found => Some(found),
+        },
         _ => None,
     };
     match found {
-        Some(found) => found.map(Some),
+        Some(found) => found.map(Some).map_err(Refusal::reason),
         None => {
-            to(source, start)?;
+            to(source, start).map_err(Refusal::reason)?;
             Ok(None)
         }
     }
@@ -113,16 +128,14 @@ fn read_up_to<R: Read + ?Sized>(source: &mut R, to: &mut [u8]) -> io::Result<usi
 }
 
 fn to<R: Seek + ?Sized>(source: &mut R, position: u64) -> Parsed<()> {
-    match source.seek(SeekFrom::Start(position)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
+    source.seek(SeekFrom::Start(position))?;
+    Ok(())
 }
 
 fn exactly<const N: usize, R: Read + ?Sized>(source: &mut R) -> Parsed<[u8; N]> {
     let mut bytes = [0u8; N];
     let read = source.read_exact(&mut bytes);
-    read.map_err(|_| "the file ends in its header".to_owned())?;
+    read.map_err(|_| "the file ends in its header")?;
     Ok(bytes)
 }
 
@@ -139,7 +152,7 @@ fn au<R: Read + Seek + ?Sized>(source: &mut R, after_magic: &[u8]) -> Parsed<Pla
         6 => PcmCoding::Float(4),
         7 => PcmCoding::Float(8),
         27 => PcmCoding::ALaw,
-        other => return Err(format!("coding {other} of AU is not supported")),
+        other => return Err(Refusal::Coded(format!("AU, coding {other}"))),
     };
     let start = u64::from(offset.max(24));
     to(source, start)?;
@@ -155,18 +168,23 @@ fn au<R: Read + Seek + ?Sized>(source: &mut R, after_magic: &[u8]) -> Parsed<Pla
     })
 }
 
-fn riff<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
+fn riff<R: Read + Seek + ?Sized>(
+    source: &mut R,
+    chunks: u64,
+    order: Order,
+) -> Parsed<PlainSamples> {
+    to(source, chunks)?;
     let (mut format, mut whole) = (None, None);
     for _ in 0..MOST_CHUNKS {
         let [a, b, c, d, size @ ..]: [u8; 8] = exactly(source)?;
-        let size = u32::from_le_bytes(size);
-        let begin = position(source)?;
+        let size = order.word(size);
+        let begin = source.stream_position()?;
         match &[a, b, c, d] {
             b"ds64" => {
                 let [.., e, f, g, h, i, j, k, l]: [u8; 16] = exactly(source)?;
                 whole = Some(u64::from_le_bytes([e, f, g, h, i, j, k, l]));
             }
-            b"fmt " => format = Some(wave_format(source, u64::from(size))?),
+            b"fmt " => format = Some(wave_format(source, u64::from(size), order)?),
             b"data" => {
                 let format = format.ok_or("the samples come before their format")?;
                 let bytes = match size {
@@ -191,19 +209,21 @@ fn wave64<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
     let _: [u8; 24] = exactly(source)?;
     let mut format = None;
     for _ in 0..MOST_CHUNKS {
-        let begin = position(source)?;
+        let begin = source.stream_position()?;
         let [a, b, c, d, rest @ ..]: [u8; 16] = exactly(source)?;
         let size = u64::from_le_bytes(exactly(source)?);
         let inside = size
             .checked_sub(24)
             .ok_or("a chunk is shorter than its head")?;
         match &[a, b, c, d] {
-            b"fmt " if rest == W64_CHUNK => format = Some(wave_format(source, inside)?),
+            b"fmt " if rest == W64_CHUNK => {
+                format = Some(wave_format(source, inside, Order::Little)?)
+            }
             b"data" if rest == W64_CHUNK => {
                 let format = format.ok_or("the samples come before their format")?;
                 return Ok(PlainSamples {
                     format,
-                    start: position(source)?,
+                    start: source.stream_position()?,
                     bytes: Some(inside),
                 });
             }
@@ -217,39 +237,47 @@ fn wave64<R: Read + Seek + ?Sized>(source: &mut R) -> Parsed<PlainSamples> {
     Err("there are no samples among its first chunks".into())
 }
 
-fn position<R: Seek + ?Sized>(source: &mut R) -> Parsed<u64> {
-    source.stream_position().map_err(|error| error.to_string())
-}
-
 /// The format chunk of WAV and its kin.
-fn wave_format<R: Read + ?Sized>(source: &mut R, size: u64) -> Parsed<PcmFormat> {
+fn wave_format<R: Read + ?Sized>(source: &mut R, size: u64, order: Order) -> Parsed<PcmFormat> {
     let head: [u8; 16] = exactly(source)?;
-    let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+    let short = |at: usize| order.short([head[at], head[at + 1]]);
+    let word = |at: usize| order.word([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (mut tag, bits) = (short(0), short(14));
     // Extensible: the tag is the beginning of a name that follows.
     if tag == 0xFFFE && size >= 40 {
         let more: [u8; 24] = exactly(source)?;
-        tag = u16::from_le_bytes([more[8], more[9]]);
+        tag = order.short([more[8], more[9]]);
     }
     let coding = match (tag, bits) {
-        (1, 8) => PcmCoding::Unsigned8,
-        (1, 16 | 24 | 32) => PcmCoding::Signed((bits / 8) as u8),
+        // The bits of a sample are the highest of its bytes; the others are zeros.
+        (1, 1..=8) => PcmCoding::Unsigned8,
+        (1, 9..=64) => PcmCoding::Signed(bits.div_ceil(8) as u8),
         (3, 32 | 64) => PcmCoding::Float((bits / 8) as u8),
         (6, 8) => PcmCoding::ALaw,
         (7, 8) => PcmCoding::MuLaw,
-        _ => return Err(format!("coding {tag} of {bits} bits is not supported")),
+        (1 | 3 | 6 | 7, _) => {
+            let what =
+                ["whole numbers", "", "floats", "", "", "A-law", "μ-law"][usize::from(tag) - 1];
+            return Err(Refusal::Layout(format!("WAV, {what} of {bits} bits")));
+        }
+        _ => return Err(Refusal::Coded(format!("WAV, coding {tag} of {bits} bits"))),
     };
     let format = checked(PcmFormat {
         coding,
-        big_endian: false,
-        sample_rate: u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
+        big_endian: order == Order::Big,
+        sample_rate: word(4),
         channels: usize::from(short(2)),
     })?;
-    // Samples may lie in more bytes than their bits need.
+    // Samples may lie in more bytes than their bits need. A size of frames that is wrong is told by the bytes
+    // of a second.
+    let (own, second) = (format.frame_bytes(), u64::from(word(8)));
     match usize::from(short(12)) {
         0 => Ok(format),
-        bytes if bytes == format.frame_bytes() => Ok(format),
-        bytes => Err(format!("frames of {bytes} bytes are not supported")),
+        bytes if bytes == own || second == own as u64 * u64::from(format.sample_rate) => Ok(format),
+        bytes => Err(Refusal::Layout(format!(
+            "WAV, {bits} bits on {} channels in frames of {bytes} bytes instead of {own}",
+            format.channels
+        ))),
     }
 }
 
@@ -261,9 +289,9 @@ fn checked(format: PcmFormat) -> Parsed<PcmFormat> {
     } = format;
     if !(1..=super::decoder::HIGHEST_RATE).contains(&sample_rate) || !(1..=255).contains(&channels)
     {
-        return Err(format!(
+        return Err(Refusal::Damaged(format!(
             "the header says {channels} channels at {sample_rate} Hz"
-        ));
+        )));
     }
     Ok(format)
 }

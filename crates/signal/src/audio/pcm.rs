@@ -9,7 +9,7 @@ use warpsmith_core::ArgumentError;
 pub enum PcmCoding {
     /// Unsigned, 128 is silence.
     Unsigned8,
-    /// Signed whole numbers of so many bytes (1 to 4).
+    /// Signed whole numbers of so many bytes (1 to 8).
     Signed(u8),
     /// Floats of so many bytes (4 or 8).
     Float(u8),
@@ -70,8 +70,12 @@ impl PcmFormat {
             (PcmCoding::Signed(3), true) => {
                 own.append(to, |[a, b, c]| long(i32::from_be_bytes([a, b, c, 0])));
             }
-            (PcmCoding::Signed(_), false) => own.append(to, |x| long(i32::from_le_bytes(x))),
-            (PcmCoding::Signed(_), true) => own.append(to, |x| long(i32::from_be_bytes(x))),
+            (PcmCoding::Signed(4), false) => own.append(to, |x| long(i32::from_le_bytes(x))),
+            (PcmCoding::Signed(4), true) => own.append(to, |x| long(i32::from_be_bytes(x))),
+            (PcmCoding::Signed(5), big) => own.append(to, wide::<5>(big)),
+            (PcmCoding::Signed(6), big) => own.append(to, wide::<6>(big)),
+            (PcmCoding::Signed(7), big) => own.append(to, wide::<7>(big)),
+            (PcmCoding::Signed(_), big) => own.append(to, wide::<8>(big)),
             (PcmCoding::Float(4), false) => own.append(to, f32::from_le_bytes),
             (PcmCoding::Float(4), true) => own.append(to, f32::from_be_bytes),
             (PcmCoding::Float(_), false) => own.append(to, |x| f64::from_le_bytes(x) as f32),
@@ -86,6 +90,21 @@ fn short(value: i16) -> f32 {
 
 fn long(value: i32) -> f32 {
     value as f32 / 2_147_483_648.0
+}
+
+/// What a sample of more than 32 bits is worth: at the top of 64 bits.
+fn wide<const N: usize>(big_endian: bool) -> impl Fn([u8; N]) -> f32 {
+    move |bytes| {
+        let mut all = [0; 8];
+        let value = if big_endian {
+            all[..N].copy_from_slice(&bytes);
+            i64::from_be_bytes(all)
+        } else {
+            all[8 - N..].copy_from_slice(&bytes);
+            i64::from_le_bytes(all)
+        };
+        value as f32 / 2f32.powi(63)
+    }
 }
 
 /// The samples of one channel of `of`.

@@ -1,6 +1,6 @@
 //! Samples without compression, piece by piece.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::decoder::Ending;
@@ -8,7 +8,7 @@ use super::file::Audio;
 use super::header::PlainSamples;
 use crate::error::{Result, SignalError};
 
-/// Frames that are shown at a time.
+/// The most frames that are shown at a time.
 const PIECE: usize = 1 << 14;
 
 /// Shows `see` every piece of the plain samples that `source` has from here on, as many as `samples` says.
@@ -25,33 +25,44 @@ pub(crate) fn decode_plain(
         bytes,
     } = samples;
     let frame_bytes = format.frame_bytes();
+    // Who writes to a pipe, or is interrupted, has not yet filled in how much there is.
+    let bytes = bytes.filter(|bytes| *bytes > 0 || ending == Ending::AsDeclared);
     let mut source = source.take(bytes.unwrap_or(u64::MAX));
-    let mut block = Vec::with_capacity(PIECE * frame_bytes);
+    let mut block = vec![0; PIECE * frame_bytes];
+    // Bytes of a frame whose others are still to come.
+    let mut begun = 0;
     let mut piece = Audio {
         sample_rate: format.sample_rate,
         channels: vec![Vec::new(); format.channels],
     };
-    let mut found = 0u64;
+    let (mut found, mut shown) = (0u64, false);
     loop {
-        block.clear();
-        let wanted = (PIECE * frame_bytes) as u64;
-        let read = source.by_ref().take(wanted).read_to_end(&mut block);
-        read.map_err(|source| SignalError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        let (last, rest) = (block.len() < wanted as usize, block.len() % frame_bytes);
-        let frames = &block[..block.len() - rest];
+        // What has arrived is shown at once: somebody may be speaking.
+        let count = match source.read(&mut block[begun..]) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.map_err(|source| SignalError::Io {
+                path: path.to_owned(),
+                source,
+            })?,
+        };
+        found += count as u64;
+        let there = begun + count;
+        begun = there % frame_bytes;
+        let frames = &block[..there - begun];
         for (number, channel) in piece.channels.iter_mut().enumerate() {
             channel.clear();
             format.append_channel(frames, number, channel);
         }
-        if found == 0 || !frames.is_empty() {
+        if !frames.is_empty() || (count == 0 && !shown) {
             see(&piece)?;
+            shown = true;
         }
-        found += block.len() as u64;
-        let missing = bytes.is_some_and(|bytes| found < bytes) || rest > 0;
-        if last && missing && ending == Ending::AsDeclared {
+        block.copy_within(there - begun..there, 0);
+        if count > 0 {
+            continue;
+        }
+        let missing = bytes.is_some_and(|bytes| found < bytes) || begun > 0;
+        if missing && ending == Ending::AsDeclared {
             let samples = |bytes: u64| bytes.div_ceil(frame_bytes as u64);
             return Err(SignalError::CutShort {
                 path: path.to_owned(),
@@ -60,8 +71,6 @@ pub(crate) fn decode_plain(
                 found: found / frame_bytes as u64,
             });
         }
-        if last {
-            return Ok(());
-        }
+        return Ok(());
     }
 }

@@ -67,6 +67,12 @@ fn a_file_that_is_no_audio_says_why_in_plain_words() {
             said.contains(&format!("not a known audio file: {reason}")),
             "{said}"
         );
+        // Where a known kind is looked for is no place in the file.
+        assert_eq!(
+            said.contains("at its first byte: "),
+            !reason.starts_with("it ends"),
+            "{said}"
+        );
         assert!(!error.is_of_damage(), "{said}");
     }
 }

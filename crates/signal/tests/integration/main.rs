@@ -115,6 +115,153 @@ fn header(
     bytes
 }
 
+/// As [`header`], with the most significant byte first.
+fn big_endian_header(format: u16, channels: u16, bits: u16, block: u16, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"RIFX\x7f\xff\xff\xffWAVEJUNK\0\0\0\x03abc\0fmt \0\0\0\x10".to_vec();
+    bytes.extend(format.to_be_bytes());
+    bytes.extend(channels.to_be_bytes());
+    bytes.extend(8_000u32.to_be_bytes());
+    bytes.extend((8_000 * u32::from(block)).to_be_bytes());
+    bytes.extend(block.to_be_bytes());
+    bytes.extend(bits.to_be_bytes());
+    bytes.extend(b"data");
+    bytes.extend((data.len() as u32).to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn samples_of_any_width_lie_at_the_top_of_their_bytes_in_either_order() {
+    for bits in 1..=64u16 {
+        let width = usize::from(bits.div_ceil(8));
+        // Three quarters below zero and half above it, in as many bits as there are.
+        for (fraction, expected) in [(-0.75f64, -0.75f32), (0.5, 0.5)] {
+            let coarse = (fraction * 2f64.powi(i32::from(bits) - 1)).floor();
+            let expected = if bits < 3 {
+                (coarse / 2f64.powi(i32::from(bits) - 1)) as f32
+            } else {
+                expected
+            };
+            let at_top = (coarse as i64) << (8 * width as u32 - u32::from(bits));
+            let mut sample = at_top.to_le_bytes()[..width].to_vec();
+            if width == 1 {
+                sample[0] ^= 0x80;
+            }
+            let little = header(
+                1,
+                2,
+                8_000,
+                bits,
+                2 * width as u16,
+                2 * width as u32,
+                &[&sample[..]; 2].concat(),
+            );
+            let audio = read(&little).unwrap();
+            assert_eq!(audio.channels, [[expected]; 2], "{bits} bits");
+            sample.reverse();
+            let big = big_endian_header(1, 2, bits, 2 * width as u16, &[&sample[..]; 2].concat());
+            assert_eq!(read(&big).unwrap().channels, [[expected]; 2], "{bits} bits");
+        }
+    }
+    let floats = [0.25f32, -0.5].map(f32::to_be_bytes).concat();
+    let audio = read(&big_endian_header(3, 2, 32, 8, &floats)).unwrap();
+    assert_eq!(
+        (audio.sample_rate, audio.channels),
+        (8_000, vec![vec![0.25], vec![-0.5]])
+    );
+}
+
+#[test]
+fn a_wave_whose_samples_are_not_read_says_how_they_lie() {
+    let data = [0; 48];
+    for (format, bits, block, reason) in [
+        (
+            1,
+            24,
+            8,
+            "WAV, 24 bits on 2 channels in frames of 8 bytes instead of 6",
+        ),
+        (1, 72, 18, "WAV, whole numbers of 72 bits"),
+        (3, 24, 6, "WAV, floats of 24 bits"),
+        (7, 16, 4, "WAV, μ-law of 16 bits"),
+    ] {
+        let error = read(&header(format, 2, 8_000, bits, block, 48, &data)).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.ends_with(&format!("no decoder for this coding: {reason}")),
+            "{said}"
+        );
+        assert!(
+            error.is_of_unknown_kind() && !error.is_of_damage(),
+            "{said}"
+        );
+    }
+    // The bytes of a second say what the frames have.
+    let mut bytes = header(1, 2, 8_000, 24, 6, 48, &data);
+    bytes[32] = 4;
+    assert_eq!(read(&bytes).unwrap().frames(), 8);
+}
+
+#[test]
+fn a_wave_that_never_learned_its_length_is_read_to_the_end() {
+    let data = [64u8; 3000];
+    let bytes = header(1, 1, 8_000, 16, 2, 0, &data);
+    assert_eq!(read(&bytes).unwrap().frames(), 0);
+    let piped = Audio::read_stream(Path::new("-"), &mut &bytes[..]).unwrap();
+    assert_eq!(piped.frames(), 1500);
+    let mut file = tempfile::Builder::new().suffix(".wav").tempfile().unwrap();
+    file.write_all(&bytes).unwrap();
+    let mut salvaged = 0;
+    Audio::each_piece_salvaged(file.path(), &mut |piece| {
+        salvaged += piece.frames();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(salvaged, 1500);
+}
+
+/// A pipe through which bytes come a few at a time.
+struct Trickle {
+    bytes: std::vec::IntoIter<u8>,
+    given: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl std::io::Read for Trickle {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let count = to.len().min(7).min(self.bytes.len());
+        to[..count].copy_from_slice(&self.bytes.as_slice()[..count]);
+        self.bytes.by_ref().take(count).for_each(drop);
+        self.given
+            .fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+#[test]
+fn plain_samples_of_every_header_come_through_pipes_as_they_arrive() {
+    let (_, big, expected) = sixteen_bits();
+    let mut files = plain_files().to_vec();
+    let rifx = big_endian_header(1, 1, 16, 2, &big);
+    let head = rifx.len() - big.len();
+    files.push(("rifx", rifx, head));
+    for (name, bytes, head) in files {
+        let given = std::sync::Arc::default();
+        let pipe = Trickle {
+            bytes: bytes.into_iter(),
+            given: std::sync::Arc::clone(&given),
+        };
+        let mut found = Vec::new();
+        Audio::each_piece(Path::new("-"), pipe, &mut |piece| {
+            found.extend_from_slice(&piece.channels[0]);
+            let waiting = given.load(std::sync::atomic::Ordering::Relaxed) - head - 2 * found.len();
+            assert!(waiting < 2, "{name}: {waiting} bytes wait to be shown");
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
 #[test]
 fn headers_that_lie_are_errors_or_what_they_say_and_never_more_than_is_there() {
     let data = [7u8; 4096];
