@@ -1,14 +1,15 @@
 //! Kernels of which Warp 1.19.0 writes no CUDA text, although they can be compiled for a launch of another kind.
 
 use warpsmith_core::{Finding, Severity, Span};
-use warpsmith_ir::types::{CPU_BLOCK, GPU_BLOCK};
+use warpsmith_ir::types::CPU_BLOCK;
 use warpsmith_ir::{Module, Op, Piece, Text};
 
 /// Why Warp writes no CUDA text for a kernel; nothing where it does.
 ///
-/// Without MathDx, which the text assumes, a Fourier transform of a block gives each of its 256 threads as many
+/// Without MathDx, which the text assumes, a Fourier transform of a block gives each of its threads as many
 /// elements as another.
 pub fn refused_text(module: &Module) -> Option<Finding> {
+    let threads = module.types.gpu_block();
     let functions = module.functions.iter().chain([&module.kernel]);
     for function in functions {
         let mut line = None;
@@ -20,12 +21,12 @@ pub fn refused_text(module: &Module) -> Option<Finding> {
                     else {
                         continue;
                     };
-                    if size % GPU_BLOCK == 0 {
+                    if size % threads == 0 {
                         continue;
                     }
                     let message = format!(
                         "`{name}` of {size} elements has no CUDA text: without MathDx, Warp divides them among \
-                         {GPU_BLOCK} threads"
+                         {threads} threads"
                     );
                     let mut finding = Finding::new("K021", Severity::Error, message);
                     if let Some(line) = line {
@@ -36,9 +37,10 @@ pub fn refused_text(module: &Module) -> Option<Finding> {
                             end_column: 1 + line.width,
                         });
                     }
-                    let hint =
-                        "take a multiple of 256 elements; `exec` and `verify` run it as it is";
-                    finding.hint = Some(hint.to_owned());
+                    let hint = format!(
+                        "take a multiple of {threads} elements; `exec` and `verify` run it as it is"
+                    );
+                    finding.hint = Some(hint);
                     return Some(finding);
                 }
                 _ => {}

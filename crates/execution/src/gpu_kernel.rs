@@ -83,9 +83,10 @@ fn block_and_cluster(module: &Module) -> Result<(u32, u32), RunError> {
     let FunctionKind::Kernel { options, .. } = &module.kernel.kind else {
         return Ok((BLOCK_DIM, 1));
     };
+    let most = u32::try_from(module.types.gpu_block()).unwrap_or(BLOCK_DIM);
     let bound = options.launch_bounds.map(|(threads, _)| threads);
-    let block = bound.map_or(BLOCK_DIM, |threads| {
-        u32::try_from(threads).map_or(BLOCK_DIM, |threads| threads.clamp(1, BLOCK_DIM))
+    let block = bound.map_or(most, |threads| {
+        u32::try_from(threads).map_or(most, |threads| threads.clamp(1, most))
     });
     match u32::try_from(options.cluster_dim) {
         // Larger clusters are not portable between GPUs.

@@ -1,7 +1,7 @@
 //! How much shared memory a block needs for the tiles of a kernel.
 
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::ir::types::{GPU_BLOCK, Tile};
+use warpsmith_compiler::ir::types::Tile;
 
 use crate::gpu_kernel::RunError;
 use crate::parameter::parameter_type;
@@ -26,7 +26,8 @@ pub(crate) fn tile_memory(
             continue;
         };
         let element = parameter_type(module, tile.element).map_err(RunError::Unsupported)?;
-        let bytes = elements(tile, threads)?.saturating_mul(element.bytes());
+        let bytes =
+            elements(tile, threads, module.types.gpu_block())?.saturating_mul(element.bytes());
         largest = largest.max(bytes);
         widest = widest.max(element.bytes());
         if tile.shared && tile.owner {
@@ -50,12 +51,12 @@ pub(crate) fn tile_memory(
     })
 }
 
-fn elements(tile: &Tile, threads: u32) -> Result<usize, RunError> {
+fn elements(tile: &Tile, threads: u32, emitted: i64) -> Result<usize, RunError> {
     let depends = tile.shape.iter().any(|extent| extent.number().is_none());
     // The text was emitted for blocks of this size.
-    if depends && i64::from(threads) != GPU_BLOCK {
+    if depends && i64::from(threads) != emitted {
         return Err(RunError::Unsupported(format!(
-            "tiles as long as a block of {threads} threads; blocks of {GPU_BLOCK} can have them"
+            "tiles as long as a block of {threads} threads; the kernel was compiled for blocks of {emitted}"
         )));
     }
     let lengths = tile.shape.iter().map(|extent| extent.value(threads.into()));

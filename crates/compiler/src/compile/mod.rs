@@ -13,7 +13,7 @@ use crate::globals::{Global, Place, ProjectModule, Scope};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::syntax::{Scratch, SourceText, Tree};
 use warpsmith_ir::names::Names;
-use warpsmith_ir::types::TypeTable;
+use warpsmith_ir::types::{GPU_BLOCK, TypeTable};
 use warpsmith_ir::{Function, Line, Module, Number};
 
 /// What to compile and how to name it.
@@ -311,6 +311,8 @@ impl Compiler {
         kernel.options.grid_stride = grid_stride.or(config.grid_stride).unwrap_or(true);
         let backward = kernel.backward.or(module_options.backward);
         let max_unroll = module_options.max_unroll.or(config.max_unroll);
+        let block = module_options.block.unwrap_or(GPU_BLOCK);
+        self.types.set_gpu_block(block);
         let library_line = match self.library_start {
             u32::MAX => 0,
             start => self.source.line_of(start) - 1,

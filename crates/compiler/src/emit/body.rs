@@ -9,7 +9,7 @@ use super::Target;
 use super::buffer::Buffer;
 use super::literal;
 use super::writer::Writer;
-use warpsmith_ir::types::{CPU_BLOCK, GPU_BLOCK, Mapping, Type, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, Mapping, Type, TypeId};
 use warpsmith_ir::{Function, FunctionKind, Module, Op, VarId};
 
 /// Where a body stands.
@@ -262,7 +262,7 @@ impl Writer<'_> {
                     self.text("{}");
                 } else if tile.owner {
                     let threads = match self.target {
-                        Target::Cuda => GPU_BLOCK,
+                        Target::Cuda => types.gpu_block(),
                         Target::Cpu => CPU_BLOCK,
                     };
                     let element = self.spelling(tile.element);

@@ -102,4 +102,6 @@ pub(crate) struct ModuleOptions {
     pub(crate) backward: Option<bool>,
     pub(crate) max_unroll: Option<i64>,
     pub(crate) grid_stride: Option<bool>,
+    /// Threads in a block.
+    pub(crate) block: Option<i64>,
 }

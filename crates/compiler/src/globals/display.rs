@@ -32,11 +32,7 @@ fn display_within(
         | ExprKind::ListDisplay(_)
         | ExprKind::SetDisplay(_)
         | ExprKind::Dict(_) => Some(expr),
-        ExprKind::Name(name) => {
-            let found = scope.display(name)?;
-            let flat = is_flat(tables, found);
-            (!scope.is_rebound(name) && !is_changed(tables, name, flat)).then_some(found)
-        }
+        ExprKind::Name(name) => named(scope, tables, name),
         ExprKind::Subscript(base, index) => {
             let base = display_within(scope, tables, base, depth)?;
             let element = element_of(scope, tables, base, index)?;
@@ -44,6 +40,13 @@ fn display_within(
         }
         _ => None,
     }
+}
+
+/// The display that a name of the module at hand stands for.
+pub(super) fn named(scope: &Scope, tables: &Tables<'_>, name: Name) -> Option<ExprId> {
+    let found = scope.display(name)?;
+    let flat = is_flat(tables, found);
+    (!scope.is_rebound(name) && !is_changed(tables, name, flat)).then_some(found)
 }
 
 /// The element of a display that a subscript names.
@@ -211,7 +214,7 @@ fn is_flat(tables: &Tables<'_>, display: ExprId) -> bool {
 }
 
 /// Whether some mention of a name may change what it stands for; parts of what is `flat` may go anywhere.
-fn is_changed(tables: &Tables<'_>, name: Name, flat: bool) -> bool {
+pub(super) fn is_changed(tables: &Tables<'_>, name: Name, flat: bool) -> bool {
     let tree = &*tables.tree;
     let is = |expr: ExprId| tree.expr(expr).kind == ExprKind::Name(name);
     // `table[i][j] = …` changes the table too.
@@ -225,7 +228,8 @@ fn is_changed(tables: &Tables<'_>, name: Name, flat: bool) -> bool {
     let reads = |func: ExprId| match tree.expr(func).kind {
         ExprKind::Name(callee) | ExprKind::Attribute(_, callee) => {
             match tables.names.get(callee) {
-                "len" | "static" | "range" | "enumerate" | "min" | "max" | "sum" | "print" => true,
+                "len" | "static" | "range" | "enumerate" | "min" | "max" | "sum" | "print"
+                | "kernel" | "set_module_options" => true,
                 // What these give may have parts of what they are given.
                 "sorted" | "list" | "tuple" | "set" | "dict" | "zip" | "any" | "all" | "array"
                 | "isinstance" | "type" | "str" | "repr" | "reversed" | "prod" => flat,

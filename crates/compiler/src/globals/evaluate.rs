@@ -17,6 +17,9 @@ use warpsmith_ir::{Comparison, Constant, Number};
 
 pub(super) const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
 
+/// Bytes of a text that f-strings make.
+const LONGEST_TEXT: usize = 1 << 12;
+
 /// The value of a module-level expression; [`Global::Opaque`] where it cannot be worked out.
 pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
     if let Some((_, value)) = tables.known.iter().find(|(known, _)| *known == expr) {
@@ -27,6 +30,7 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Float(value) => Global::Value(Constant::Number(Number::Float(value))),
         ExprKind::Bool(value) => Global::Value(Constant::Bool(value)),
         ExprKind::Str(text) => Global::Value(Constant::Str(text)),
+        ExprKind::Formatted(parts) => formatted(scope, tables, parts),
         ExprKind::None => Global::Nothing,
         ExprKind::Name(_) => path(scope, tables, expr),
         ExprKind::Attribute(base, attr) => match path(scope, tables, expr) {
@@ -108,6 +112,25 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         }
         _ => OPAQUE,
     }
+}
+
+/// The text of an f-string, of texts, integers and truth values.
+fn formatted(scope: &mut Scope, tables: &mut Tables<'_>, parts: List) -> Global {
+    let mut text = String::new();
+    for at in parts.start..parts.start + parts.len {
+        let part = tables.tree.expr_lists[at as usize];
+        match evaluate(scope, tables, part) {
+            Global::Value(Constant::Str(part)) => text.push_str(tables.names.get(part)),
+            Global::Value(Constant::Number(Number::Int(part))) => text += &part.to_string(),
+            Global::Value(Constant::Bool(part)) => text += if part { "True" } else { "False" },
+            Global::Nothing => text += "None",
+            _ => return OPAQUE,
+        }
+        if text.len() > LONGEST_TEXT {
+            return OPAQUE;
+        }
+    }
+    Global::Value(Constant::Str(tables.names.intern(&text)))
 }
 
 /// The vector, matrix, quaternion or transform that an expression gives.

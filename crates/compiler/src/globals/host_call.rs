@@ -215,6 +215,7 @@ fn is_plain(value: Global) -> bool {
         value,
         Global::Value(_)
             | Global::Nothing
+            | Global::Determinism(_)
             | Global::Member(_)
             | Global::Function(_)
             | Global::Builtin(_)

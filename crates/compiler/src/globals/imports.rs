@@ -73,6 +73,9 @@ impl Scope {
                 self.enter_project(tables, project)?;
                 value = Some(Global::Module(PythonModule::Project(project)));
             }
+            if let Some(PythonModule::Project(project)) = source {
+                self.import_display(bound, project, alias.name);
+            }
             self.set(bound, value.unwrap_or(UNKNOWN));
         }
         Ok(())

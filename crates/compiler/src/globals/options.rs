@@ -1,5 +1,6 @@
 //! Options of kernels and modules.
 
+use super::display::{is_changed, named};
 use super::evaluate::evaluate;
 use super::value::Tables;
 use super::{Global, KernelDef, ModuleOptions, Scope};
@@ -7,6 +8,13 @@ use crate::diagnostic::Problem;
 use crate::syntax::{ExprId, ExprKind, List};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::{Constant, KernelOptions, Number};
+
+/// Dictionaries inside dictionaries, and entries of one: bounds on what a module can make us do.
+const DEEPEST: u32 = 8;
+const MOST_ENTRIES: usize = 1_000;
+
+/// An option of a decorator: its name, where its value is written, and the value where a dictionary has it.
+type Given = (String, ExprId, Option<Global>);
 
 impl Scope {
     /// Reads a dictionary of module options.
@@ -19,17 +27,10 @@ impl Scope {
         let node = tables.tree.expr(dict);
         let problem =
             |what: String| Problem::at("K025", node.start, node.end, what).hint("leave it out");
-        let entries = match node.kind {
-            ExprKind::Dict(list) => self.entries(tables, list),
-            ExprKind::Name(name) => {
-                let mut known = self.dictionaries.iter();
-                let found = known.find(|(known, _)| *known == name);
-                found.map(|(_, entries)| entries.clone())
-            }
-            _ => None,
-        };
-        let Some(entries) = entries else {
-            return Err(problem("options must be a dictionary of literals".into()));
+        let Some(entries) = self.entries(tables, dict, DEEPEST) else {
+            let hint =
+                "write the dictionary out, or give it a name at module level and do not change it";
+            return Err(problem("options are not a dictionary that is known".into()).hint(hint));
         };
         for (key, value) in entries {
             let key = tables.names.get(key).to_owned();
@@ -60,21 +61,78 @@ impl Scope {
                 ("mode", Global::Value(Constant::Str(mode)))
                     if tables.names.get(mode) == "release" => {}
                 ("lineinfo" | "strip_hash", Global::Value(Constant::Bool(false))) => {}
-                ("block_dim", Global::Value(Constant::Number(Number::Int(256)))) => {}
+                ("block_dim", value)
+                    if int(value).is_some_and(|value| (1..=1024).contains(&value)) =>
+                {
+                    options.block = int(value);
+                }
+                ("deterministic", Global::Determinism(false)) => {}
+                ("deterministic", Global::Determinism(true)) => {
+                    let what = "module option `deterministic`: such a kernel adds into buffers that only Warp's own \
+                                launch makes";
+                    let hint = "leave it out, or use `wp.DeterministicMode.NOT_GUARANTEED`";
+                    return Err(problem(what.into()).hint(hint));
+                }
                 _ => return Err(problem(format!("module option `{key}` is not supported"))),
             }
         }
         Ok(())
     }
 
-    /// The keys and values of a dictionary that is written out; nothing where a key is no text.
-    fn entries(&mut self, tables: &mut Tables<'_>, list: List) -> Option<Vec<(Name, Global)>> {
-        let parts = tables.tree.exprs_in(list).to_vec();
-        let entry = |pair: &[ExprId]| match evaluate(self, tables, pair[0]) {
-            Global::Value(Constant::Str(key)) => Some((key, evaluate(self, tables, pair[1]))),
+    /// The keys and values of a dictionary that is written out or named; nothing where a key is not a known text, or
+    /// something may have changed the dictionary.
+    fn entries(
+        &mut self,
+        tables: &mut Tables<'_>,
+        dict: ExprId,
+        depth: u32,
+    ) -> Option<Vec<(Name, Global)>> {
+        let depth = depth.checked_sub(1)?;
+        match tables.tree.expr(dict).kind {
+            ExprKind::Dict(list) => self.written_entries(tables, list, depth),
+            ExprKind::Name(name) => {
+                let mut known = self.dictionaries.iter();
+                if let Some((_, entries)) = known.find(|(known, _)| *known == name) {
+                    return Some(entries.clone());
+                }
+                let Some((module, original)) = self.foreign_display(name) else {
+                    let found = named(self, tables, name)?;
+                    return self.entries(tables, found, depth);
+                };
+                if is_changed(tables, name, false) {
+                    return None;
+                }
+                let outer = self.enter_closure(module, &[]);
+                let found = named(self, tables, original);
+                let entries = found.and_then(|found| self.entries(tables, found, depth));
+                self.leave_closure(outer);
+                entries
+            }
             _ => None,
-        };
-        parts.chunks_exact(2).map(entry).collect()
+        }
+    }
+
+    fn written_entries(
+        &mut self,
+        tables: &mut Tables<'_>,
+        list: List,
+        depth: u32,
+    ) -> Option<Vec<(Name, Global)>> {
+        let parts = tables.tree.exprs_in(list).to_vec();
+        let mut entries = Vec::new();
+        for pair in parts.chunks_exact(2) {
+            if let ExprKind::Starred(other) = tables.tree.expr(pair[0]).kind {
+                entries.extend(self.entries(tables, other, depth)?);
+            } else if let Global::Value(Constant::Str(key)) = evaluate(self, tables, pair[0]) {
+                entries.push((key, evaluate(self, tables, pair[1])));
+            } else {
+                return None;
+            }
+            if entries.len() > MOST_ENTRIES {
+                return None;
+            }
+        }
+        Some(entries)
     }
 
     /// Notes a dictionary that a statement of a function makes, or an element that it sets in one.
@@ -86,7 +144,7 @@ impl Scope {
     ) -> bool {
         match (tables.tree.expr(target).kind, tables.tree.expr(value).kind) {
             (ExprKind::Name(name), ExprKind::Dict(list)) => {
-                let Some(entries) = self.entries(tables, list) else {
+                let Some(entries) = self.written_entries(tables, list, DEEPEST) else {
                     return false;
                 };
                 self.dictionaries.retain(|(known, _)| *known != name);
@@ -137,16 +195,27 @@ impl Scope {
             problem: None,
         };
         let mut module_options = None;
+        let mut given: Vec<Given> = Vec::new();
         for keyword in keywords {
-            let name = keyword
-                .name
-                .map_or(String::new(), |name| tables.names.get(name).to_owned());
-            if name == "module_options" {
-                module_options = Some(keyword.value);
+            let value = keyword.value;
+            if let Some(name) = keyword.name {
+                given.push((tables.names.get(name).to_owned(), value, None));
+            } else if let Some(entries) = self.entries(tables, value, DEEPEST) {
+                let text = |name| tables.names.get(name).to_owned();
+                let entries = entries.into_iter();
+                given.extend(entries.map(|(name, known)| (text(name), value, Some(known))));
+            } else {
+                kernel.problem = Some(option_problem(self, tables, value, "**"));
+            }
+        }
+        for (name, at, known) in given {
+            if name == "module_options" && known.is_none() {
+                let is_none = tables.tree.expr(at).kind == ExprKind::None;
+                module_options = (!is_none).then_some(at);
                 continue;
             }
-            let tuple = match tables.tree.expr(keyword.value).kind {
-                ExprKind::Tuple(list) | ExprKind::ListDisplay(list) => {
+            let tuple = match tables.tree.expr(at).kind {
+                ExprKind::Tuple(list) | ExprKind::ListDisplay(list) if known.is_none() => {
                     Some(tables.tree.exprs_in(list).to_vec())
                 }
                 _ => None,
@@ -160,12 +229,13 @@ impl Scope {
                     [Some(a)] => kernel.options.launch_bounds = Some((a, None)),
                     [Some(a), Some(b)] => kernel.options.launch_bounds = Some((a, Some(b))),
                     _ => {
-                        kernel.problem = Some(option_problem(self, tables, keyword.value, &name));
+                        kernel.problem = Some(option_problem(self, tables, at, &name));
                     }
                 }
                 continue;
             }
-            match (name.as_str(), evaluate(self, tables, keyword.value)) {
+            let value = known.unwrap_or_else(|| evaluate(self, tables, at));
+            match (name.as_str(), value) {
                 ("name", Global::Value(Constant::Str(text)))
                     if is_identifier(tables.names.get(text)) =>
                 {
@@ -182,7 +252,12 @@ impl Scope {
                 ("enable_cuda_smem_spilling", Global::Value(Constant::Bool(value))) => {
                     kernel.options.smem_spilling = value;
                 }
+                ("name" | "module", Global::Nothing) => {}
                 ("module", Global::Value(Constant::Str(_))) => {
+                    kernel.own_module = Some(ModuleOptions::default());
+                }
+                // No text says what the module is called.
+                ("module", _) if matches!(tables.tree.expr(at).kind, ExprKind::Formatted(_)) => {
                     kernel.own_module = Some(ModuleOptions::default());
                 }
                 ("launch_bounds", value) if int(value).is_some() => {
@@ -196,7 +271,7 @@ impl Scope {
                 {
                     kernel.options.cluster_dim = int(value).unwrap_or(1);
                 }
-                _ => kernel.problem = Some(option_problem(self, tables, keyword.value, &name)),
+                _ => kernel.problem = Some(option_problem(self, tables, at, &name)),
             }
         }
         if let Some(dict) = module_options {

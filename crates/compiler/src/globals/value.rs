@@ -59,6 +59,8 @@ pub(crate) enum Global {
     Instance(Constant),
     /// `None`.
     Nothing,
+    /// A member of `wp.DeterministicMode`: whether it promises anything.
+    Determinism(bool),
     /// A kernel, by position.
     Kernel(u32),
     /// Not worked out; says what it is.
@@ -93,6 +95,8 @@ pub(crate) struct Scope {
     /// What `wp.config` says.
     pub(crate) config: ModuleOptions,
     pub(crate) elements: Vec<Number>,
+    /// Lists, tuples, sets and dictionaries of other modules, by the module and the name that they have here.
+    foreign_displays: HashMap<(u16, Name), (u16, Name)>,
     /// Names that stood for something else before, each with the module that binds it.
     rebound: Vec<(u16, Name)>,
     /// Lists, tuples, sets and dictionaries by the module and the name that they were first given.
@@ -175,6 +179,7 @@ impl Scope {
         self.elements.clear();
         self.rebound.clear();
         self.displays.clear();
+        self.foreign_displays.clear();
         self.fields_set.clear();
         self.host_functions.clear();
         self.enclosing.clear();
@@ -209,6 +214,20 @@ impl Scope {
     pub(super) fn display(&self, name: Name) -> Option<ExprId> {
         let found = self.displays.get(&(self.module, name)).copied();
         found.filter(|_| !self.is_enclosing(name))
+    }
+
+    /// Notes that a name of the module at hand was imported, if it is a display where it comes from.
+    pub(super) fn import_display(&mut self, name: Name, module: u16, original: Name) {
+        if self.displays.contains_key(&(module, original)) {
+            let from = (module, original);
+            self.foreign_displays.insert((self.module, name), from);
+        }
+    }
+
+    /// The module and the name there of a display that the module at hand has imported.
+    pub(super) fn foreign_display(&self, name: Name) -> Option<(u16, Name)> {
+        let found = self.foreign_displays.get(&(self.module, name)).copied();
+        found.filter(|_| !self.is_enclosing(name) && !self.is_rebound(name))
     }
 
     /// Notes the Python function that a name of the module at hand stands for.
@@ -407,6 +426,9 @@ pub(crate) fn attribute(
             warp_names::warp_types_attribute(attr, names, types)
         }
         Global::Module(PythonModule::Volume) => Some(warp_names::volume_attribute(names.get(attr))),
+        Global::WarpCallable(name) if names.get(name) == "DeterministicMode" => {
+            Some(warp_names::determinism(names.get(attr)))
+        }
         Global::Module(PythonModule::Math) => Some(warp_names::math_attribute(names.get(attr))),
         Global::Module(PythonModule::Numpy) => Some(warp_names::numpy_attribute(names.get(attr))),
         Global::Module(PythonModule::Project(module)) => scope.get_in(module, attr).or(Some(

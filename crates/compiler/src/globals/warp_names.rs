@@ -119,6 +119,15 @@ pub(crate) fn volume_attribute(text: &str) -> Global {
     Global::Value(Constant::Number(Number::Int(mode)))
 }
 
+/// A member of `wp.DeterministicMode`.
+pub(crate) fn determinism(text: &str) -> Global {
+    match text {
+        "NOT_GUARANTEED" => Global::Determinism(false),
+        "RUN_TO_RUN" | "GPU_TO_GPU" => Global::Determinism(true),
+        _ => Global::Opaque("no mode of determinism"),
+    }
+}
+
 /// The type that `warp` calls by this name.
 fn type_of_name(text: &str, types: &mut TypeTable) -> Option<TypeId> {
     if let Some(scalar) = Scalar::from_name(text) {

@@ -182,6 +182,7 @@ impl Body<'_, '_> {
                     | Global::Handle
                     | Global::Member(_)
                     | Global::Nothing
+                    | Global::Determinism(_)
                     | Global::Instance(_)
                     | Global::Value(_),
                 ) => {

@@ -62,6 +62,7 @@ impl Body<'_, '_> {
             ExprKind::ListDisplay(_) => fail("K005", "a list has no place in a kernel"),
             ExprKind::SetDisplay(_) => fail("K005", "a set has no place in a kernel"),
             ExprKind::Dict(_) => fail("K005", "a dictionary has no place in a kernel"),
+            ExprKind::Formatted(_) => fail("K005", "an f-string has no place in a kernel"),
             ExprKind::Starred(_) => fail("K005", "`*` is only understood in a call's arguments"),
             ExprKind::Unsupported(what) => fail("K005", format!("{what} has no place in a kernel")),
         }
@@ -125,6 +126,9 @@ impl Body<'_, '_> {
                     "K023",
                     "an instance of a struct is Python's; `wp.static` makes a constant of it",
                 );
+            }
+            Global::Determinism(_) => {
+                return fail("K005", "a mode of determinism has no place in a kernel");
             }
             Global::Nothing => return fail("K005", "`None` has no place in a kernel"),
             Global::Member(_) => {

@@ -252,6 +252,7 @@ impl Body<'_, '_> {
             | ExprKind::Tuple(list)
             | ExprKind::SetDisplay(list)
             | ExprKind::Dict(list)
+            | ExprKind::Formatted(list)
             | ExprKind::ListDisplay(list) => tree.exprs_in(list).to_vec(),
             ExprKind::IfElse { test, body, orelse } => vec![test, body, orelse],
             _ => Vec::new(),

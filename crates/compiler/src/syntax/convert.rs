@@ -1,7 +1,7 @@
 //! From the parser's tree to ours.
 
 use ruff_python_ast as ast;
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::{
     Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
@@ -436,7 +436,8 @@ impl Converter<'_> {
             | ast::Expr::SetComp(_)
             | ast::Expr::DictComp(_)
             | ast::Expr::Generator(_) => ExprKind::Unsupported("a comprehension"),
-            ast::Expr::FString(_) | ast::Expr::TString(_) => ExprKind::Unsupported("an f-string"),
+            ast::Expr::FString(node) => self.f_string(&node.value),
+            ast::Expr::TString(_) => ExprKind::Unsupported("a t-string"),
             ast::Expr::BytesLiteral(_) => ExprKind::Unsupported("a bytes literal"),
             ast::Expr::EllipsisLiteral(_) => ExprKind::Unsupported("`...`"),
             _ => ExprKind::Unsupported("this expression"),
@@ -454,13 +455,60 @@ impl Converter<'_> {
     fn dict(&mut self, node: &ast::ExprDict) -> ExprKind {
         let mut parts = Vec::with_capacity(node.items.len() * 2);
         for item in &node.items {
-            let Some(key) = &item.key else {
-                return ExprKind::Unsupported("`**` in a dictionary");
-            };
-            parts.push(self.expr(key));
-            parts.push(self.expr(&item.value));
+            let value = self.expr(&item.value);
+            if let Some(key) = &item.key {
+                parts.extend([self.expr(key), value]);
+                continue;
+            }
+            let mut starred = self.tree.expr(value);
+            starred.kind = ExprKind::Starred(value);
+            let starred = self.tree.push_expr(starred);
+            parts.extend([starred, starred]);
         }
         ExprKind::Dict(self.tree.push_exprs(&parts))
+    }
+
+    /// The texts and values of an f-string whose values are shown as `str` shows them.
+    fn f_string(&mut self, value: &ast::FStringValue) -> ExprKind {
+        let mut parts = Vec::new();
+        for part in value.iter() {
+            let string = match part {
+                ast::FStringPart::Literal(text) => {
+                    parts.push(self.text_of(&text.value, text.range()));
+                    continue;
+                }
+                ast::FStringPart::FString(string) => string,
+            };
+            for element in &string.elements {
+                parts.push(match element {
+                    ast::InterpolatedStringElement::Literal(text) => {
+                        self.text_of(&text.value, text.range())
+                    }
+                    ast::InterpolatedStringElement::Interpolation(node)
+                        if node.debug_text.is_none()
+                            && node.format_spec.is_none()
+                            && node.conversion == ast::ConversionFlag::None =>
+                    {
+                        self.expr(&node.expression)
+                    }
+                    ast::InterpolatedStringElement::Interpolation(_) => {
+                        return ExprKind::Unsupported("an f-string with a format");
+                    }
+                });
+            }
+        }
+        ExprKind::Formatted(self.tree.push_exprs(&parts))
+    }
+
+    fn text_of(&mut self, text: &str, range: TextRange) -> ExprId {
+        let (start, end) = (range.start().to_u32(), range.end().to_u32());
+        let kind = ExprKind::Str(self.names.intern(text));
+        self.tree.push_expr(Expr {
+            kind,
+            line: self.source.line_of(start),
+            start,
+            end,
+        })
     }
 
     /// The parser keeps integers above 64 bits as text; those up to 128 bits are read here.

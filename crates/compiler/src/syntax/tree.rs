@@ -118,8 +118,10 @@ pub(crate) enum ExprKind {
     Tuple(List),
     ListDisplay(List),
     SetDisplay(List),
-    /// Keys and values in turn.
+    /// Keys and values in turn; of `**other` a starred expression is both.
     Dict(List),
+    /// An f-string: its texts, and the values between them.
+    Formatted(List),
     Starred(ExprId),
     Unsupported(&'static str),
 }

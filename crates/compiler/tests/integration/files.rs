@@ -385,3 +385,97 @@ fn a_module_of_the_project_hides_pythons_only_where_it_is_named() {
         assert!(text.contains("= 3.0;"), "{text}");
     }
 }
+
+#[test]
+fn options_may_come_from_dictionaries_that_nothing_changes() {
+    let settings = "import warp as wp\nOFF = {\"deterministic\": wp.DeterministicMode.NOT_GUARANTEED, \"max_unroll\": 2}\n";
+    let kernel = |before: &str, decorator: &str| {
+        format!(
+            "import warp as wp\nfrom settings import OFF\n{before}\n{decorator}\ndef k(x: wp.array(dtype=float)):\n    for i in range(3):\n        x[i] = 1.0\n"
+        )
+    };
+    let others = [("settings", settings, false)];
+    let compiled =
+        |before: &str, decorator: &str| project("k", &kernel(before, decorator), &others);
+    // Three turns are unrolled unless `max_unroll` says otherwise.
+    let unrolled = |text: Result<String, String>| !text.unwrap().contains("start_for_");
+    assert!(unrolled(compiled("", "@wp.kernel")));
+    for (before, decorator) in [
+        (
+            "wp.set_module_options({\"enable_backward\": False, **OFF})",
+            "@wp.kernel",
+        ),
+        ("wp.set_module_options(OFF)", "@wp.kernel"),
+        (
+            "MINE = {**OFF, \"fast_math\": True}\nwp.set_module_options(MINE)",
+            "@wp.kernel",
+        ),
+        ("", "@wp.kernel(module=\"unique\", module_options={**OFF})"),
+        (
+            "",
+            "@wp.kernel(**{\"module\": \"unique\"}, module_options=OFF)",
+        ),
+    ] {
+        assert!(
+            !unrolled(compiled(before, decorator)),
+            "{before}{decorator}"
+        );
+    }
+    for before in [
+        "OFF[\"max_unroll\"] = 4\nwp.set_module_options(OFF)",
+        "LOOP = {\"max_unroll\": 2, **LOOP}\nwp.set_module_options(LOOP)",
+        "change(OFF)\nwp.set_module_options({**OFF})",
+    ] {
+        let problem = compiled(before, "@wp.kernel").unwrap_err();
+        assert!(
+            problem.ends_with("options are not a dictionary that is known"),
+            "{problem}"
+        );
+    }
+    let guaranteed = "wp.set_module_options({\"deterministic\": wp.DeterministicMode.RUN_TO_RUN})";
+    let problem = compiled(guaranteed, "@wp.kernel").unwrap_err();
+    assert!(
+        problem.starts_with("kernels.py:3: module option `deterministic`: "),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_module_says_how_many_threads_a_block_has() {
+    let text = |options: &str| {
+        let source = format!(
+            "import warp as wp\nwp.set_module_options({options})\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    t = wp.tile(x[wp.tid()] * 2.0)\n    wp.tile_store(x, t)\n"
+        );
+        project("k", &source, &[])
+    };
+    assert!(text("{}").unwrap().contains("wp::tile_shape_t<256>"));
+    let of_64 = text("{\"block_dim\": 64}").unwrap();
+    assert!(
+        of_64.contains("wp::tile_shape_t<64>") && !of_64.contains("256"),
+        "{of_64}"
+    );
+    let problem = text("{\"block_dim\": 0}").unwrap_err();
+    assert_eq!(
+        problem,
+        "kernels.py:2: module option `block_dim` is not supported"
+    );
+}
+
+#[test]
+fn f_strings_name_kernels_and_modules() {
+    let source = "import warp as wp\nN = 3\n\ndef make(f, n: int):\n    @wp.kernel(name=f\"rows_{n}_of_{N}\", module=f\"m_{f.__name__}\")\n    def k(x: wp.array(dtype=float)):\n        x[0] = 1.0\n    return k\n\nk = make(abs, 2)\n";
+    let text = compile(source, &Options::default())
+        .map(|module| emit_cuda(&module))
+        .unwrap();
+    assert!(
+        text.contains("rows_2_of_3_HASH_cuda_kernel_forward("),
+        "{text}"
+    );
+    for (part, code) in [("{f.__name__}", "K025"), ("{n:02}", "K025")] {
+        let source = source.replace("rows_{n}", &format!("rows_{part}"));
+        assert_eq!(
+            compile(&source, &Options::default()).unwrap_err()[0].code,
+            code
+        );
+    }
+}

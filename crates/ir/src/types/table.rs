@@ -153,6 +153,8 @@ pub struct TypeTable {
     structs: Vec<StructDef>,
     tuples: Vec<Box<[TypeId]>>,
     tiles: Vec<(TypeId, Tile)>,
+    /// Threads in a block of the GPU.
+    gpu_block: i64,
     /// Spellings of tiles on the CPU, whose blocks have one thread.
     cpu_spellings: Map<TypeId, Box<str>>,
     /// Types in whose spelling Python's own types have their own names, and which of them do.
@@ -184,6 +186,7 @@ impl TypeTable {
             structs: Vec::new(),
             tuples: Vec::new(),
             tiles: Vec::new(),
+            gpu_block: GPU_BLOCK,
             cpu_spellings: Map::default(),
             python_types: Map::default(),
         };
@@ -212,6 +215,7 @@ impl TypeTable {
             structs: Vec::new(),
             tuples: Vec::new(),
             tiles: Vec::new(),
+            gpu_block: GPU_BLOCK,
             cpu_spellings: Map::default(),
             python_types: Map::default(),
         }
@@ -392,10 +396,20 @@ impl TypeTable {
         }
     }
 
+    /// Threads in a block of the GPU, for which tiles are spelled.
+    pub fn gpu_block(&self) -> i64 {
+        self.gpu_block
+    }
+
+    /// Sets how many threads a block of the GPU has; of use before a kernel's tiles are made.
+    pub fn set_gpu_block(&mut self, threads: i64) {
+        self.gpu_block = threads;
+    }
+
     fn spell_tile(&mut self, index: usize) {
         let (id, tile) = &self.tiles[index];
         let element = self.spelling(tile.element);
-        let spelling = tile.spelling(element, GPU_BLOCK);
+        let spelling = tile.spelling(element, self.gpu_block);
         let on_cpu = tile.spelling(element, CPU_BLOCK);
         if spelling != on_cpu {
             self.cpu_spellings.insert(*id, on_cpu.into());

@@ -3,7 +3,7 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use super::native::{Arg, Given, Native};
-use warpsmith_ir::types::{CPU_BLOCK, Extent, GPU_BLOCK, Scalar, Tile, Type, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, Extent, Scalar, Tile, Type, TypeId};
 use warpsmith_ir::{Constant, Number, Piece};
 
 /// What stands where MathDx has a function.
@@ -125,13 +125,14 @@ impl Body<'_, '_> {
             Arg::Raw(Piece::Either(cuda, cpu))
         };
         let placeholder = Arg::Raw(self.piece("/* scalar */ 0"));
+        let threads = self.shared.types.gpu_block();
         let args = [
             placeholder,
             placeholder,
             Arg::Raw(self.piece(element)),
             either(size * bytes, 0, self),
             Arg::Raw(self.number_piece(batch)),
-            either((size / GPU_BLOCK).max(1), size / CPU_BLOCK, self),
+            either((size / threads).max(1), size / CPU_BLOCK, self),
             Arg::Var(var),
         ];
         self.emit_native(Native::new(name).a_macro(), &args, &[]);

@@ -3,7 +3,7 @@
 use super::super::body::Body;
 use super::super::value::{Res, Value, fail};
 use warpsmith_ir::names::Name;
-use warpsmith_ir::types::{CPU_BLOCK, Extent, GPU_BLOCK, Tile, Type, TypeId};
+use warpsmith_ir::types::{CPU_BLOCK, Extent, Tile, Type, TypeId};
 use warpsmith_ir::{Constant, Number, Op, Piece, Text, VarId};
 
 /// The arguments of a call: by position, and by name.
@@ -376,7 +376,7 @@ impl Body<'_, '_> {
         match extent.number() {
             Some(number) => self.number_piece(number),
             None => {
-                let [cuda, cpu] = [GPU_BLOCK, CPU_BLOCK]
+                let [cuda, cpu] = [self.shared.types.gpu_block(), CPU_BLOCK]
                     .map(|threads| extent.value(threads).to_string())
                     .map(|text| self.shared.names.intern(&text));
                 Piece::Either(cuda, cpu)

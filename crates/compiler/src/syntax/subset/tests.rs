@@ -99,7 +99,8 @@ impl Outline<'_> {
             ExprKind::Tuple(list)
             | ExprKind::ListDisplay(list)
             | ExprKind::SetDisplay(list)
-            | ExprKind::Dict(list) => {
+            | ExprKind::Dict(list)
+            | ExprKind::Formatted(list) => {
                 let kind = format!("{:?}", node.kind);
                 self.word(kind.split('(').next().unwrap_or(""));
                 self.exprs(list);
