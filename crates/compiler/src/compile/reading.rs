@@ -1,6 +1,6 @@
 //! What a compilation reads: the source, the modules that it imports, what the user binds, and Warp's library.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Binding, Compiler, Options};
 use crate::diagnostic::Problem;
@@ -66,7 +66,7 @@ impl Compiler {
     /// Reads the modules that the source imports, and those that they import. A module that cannot be read is
     /// missing: whatever needs it says so.
     fn follow_imports(&mut self, place: &Place<'_>) {
-        let mut seen: Vec<String> = vec![place.module.to_owned()];
+        let mut seen: HashSet<String> = HashSet::from([place.module.to_owned()]);
         // Of each package. Such a module leads to its own package alone, so that one of very many modules takes
         // nothing from the others.
         let mut closed: HashMap<String, usize> = HashMap::new();
@@ -88,7 +88,7 @@ impl Compiler {
                 {
                     *closed.entry(package(&name).to_owned()).or_default() += 1;
                 }
-                seen.push(name);
+                seen.insert(name);
             }
             at += 1;
         }

@@ -10,7 +10,7 @@ use super::value::Tables;
 use super::variants::Variant;
 use super::{Global, KernelDef, ParamDef, Scope};
 use crate::diagnostic::Problem;
-use crate::syntax::{ClassNode, Expr, ExprId, ExprKind, FunctionNode, List, StmtKind, Tree};
+use crate::syntax::{ClassNode, ExprId, ExprKind, FunctionNode, List, StmtKind, Tree};
 use warpsmith_ir::names::{Name, Names};
 use warpsmith_ir::types::TypeId;
 
@@ -55,21 +55,22 @@ impl Scope {
 
     /// Says which name of an expression only a call of the function around it knows, if there is one.
     pub(crate) fn captured_in(&self, tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
-        let node = tree.expr(expr);
-        let inside = |part: &&Expr| node.start <= part.start && part.end <= node.end;
-        tree.exprs.iter().filter(inside).find_map(|part| {
-            let ExprKind::Name(name) = part.kind else {
-                return None;
-            };
-            match self.get(name) {
+        // Only functions around an expression give names such values.
+        if self.enclosing.is_empty() {
+            return None;
+        }
+        if let ExprKind::Name(name) = tree.expr(expr).kind {
+            return match self.get(name) {
                 Some(value @ Global::Opaque(what))
                     if [PARAMETER, LOCAL, GIVEN].contains(&value) =>
                 {
                     Some(format!("`{}` is {what}", names.get(name)))
                 }
                 _ => None,
-            }
-        })
+            };
+        }
+        let mut parts = tree.parts(expr).into_iter();
+        parts.find_map(|part| self.captured_in(tree, names, part))
     }
 
     /// What to do about a name that functions around an expression capture: a value for each parameter that is open.

@@ -10,6 +10,7 @@ use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
 use crate::syntax::{ExprId, ExprKind, SourceText, Tree};
 use warpsmith_ir::names::{Name, Names};
+use warpsmith_ir::small_keys::Map;
 use warpsmith_ir::types::{TypeId, TypeTable};
 use warpsmith_ir::{Constant, Number};
 
@@ -143,20 +144,20 @@ pub(crate) struct Mark {
 /// The names of one module.
 #[derive(Debug, Default)]
 struct Table {
-    values: Vec<Option<Global>>,
-    /// The names that have a value, so that forgetting them costs no more than they are.
+    /// Each takes the memory of its own names, however many other modules have.
+    values: Map<Name, Option<Global>>,
+    /// The names that have a value, in the order in which they got one.
     known: Vec<Name>,
 }
 
 impl Table {
     fn clear(&mut self) {
-        for name in self.known.drain(..) {
-            self.values[name.index()] = None;
-        }
+        self.values.clear();
+        self.known.clear();
     }
 
     fn get(&self, name: Name) -> Option<Global> {
-        self.values.get(name.index()).copied().flatten()
+        self.values.get(&name).copied().flatten()
     }
 }
 
@@ -250,11 +251,7 @@ impl Scope {
 
     /// Lets a name stand for something else; gives what it stood for.
     pub(super) fn replace(&mut self, name: Name, value: Option<Global>) -> Option<Global> {
-        let values = &mut self.table.values;
-        if values.len() <= name.index() {
-            values.resize(name.index() + 1, None);
-        }
-        std::mem::replace(&mut values[name.index()], value)
+        self.table.values.insert(name, value).flatten()
     }
 
     /// Whether a name has stood for different things.
@@ -268,10 +265,7 @@ impl Scope {
             return;
         }
         let table = &mut self.table;
-        if table.values.len() <= name.index() {
-            table.values.resize(name.index() + 1, None);
-        }
-        let slot = &mut table.values[name.index()];
+        let slot = table.values.entry(name).or_default();
         match slot {
             None => table.known.push(name),
             Some(before) if *before != value => self.rebound.push((self.module, name)),
@@ -282,7 +276,7 @@ impl Scope {
 
     /// Gives a name back what it stood for.
     pub(crate) fn restore(&mut self, name: Name, value: Option<Global>) {
-        if let Some(slot) = self.table.values.get_mut(name.index()) {
+        if let Some(slot) = self.table.values.get_mut(&name) {
             *slot = value;
         }
     }

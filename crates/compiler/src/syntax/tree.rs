@@ -374,6 +374,42 @@ impl Tree {
         self.exprs[id.0 as usize]
     }
 
+    /// The expressions that one is made of, in order.
+    pub(crate) fn parts(&self, id: ExprId) -> Vec<ExprId> {
+        match self.expr(id).kind {
+            ExprKind::Attribute(of, _) | ExprKind::Unary(_, of) | ExprKind::Starred(of) => vec![of],
+            ExprKind::Binary(_, left, right) | ExprKind::Subscript(left, right) => {
+                vec![left, right]
+            }
+            ExprKind::Compare(list, _)
+            | ExprKind::BoolOp { values: list, .. }
+            | ExprKind::Tuple(list)
+            | ExprKind::ListDisplay(list)
+            | ExprKind::SetDisplay(list)
+            | ExprKind::Dict(list)
+            | ExprKind::Formatted(list) => self.exprs_in(list).to_vec(),
+            ExprKind::IfElse { test, body, orelse } => vec![body, test, orelse],
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => {
+                let args = self.exprs_in(args).iter().copied();
+                let values = self.keywords_in(keywords).iter();
+                let values = values.map(|keyword| keyword.value);
+                [func].into_iter().chain(args).chain(values).collect()
+            }
+            ExprKind::Slice(parts) => parts.into_iter().flatten().collect(),
+            ExprKind::Name(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Str(_)
+            | ExprKind::None
+            | ExprKind::Unsupported(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn stmt(&self, id: StmtId) -> Stmt {
         self.stmts[id.0 as usize]
     }
