@@ -153,7 +153,7 @@ impl Compiler {
             }
             let Some(value) = value else {
                 let what = format!(
-                    "the value of `{}` is no expression of Python: `{}`",
+                    "the value of `{}` is not a Python expression: `{}`",
                     bind.name, bind.value
                 );
                 return Err(Problem::at("K001", 0, 0, what)

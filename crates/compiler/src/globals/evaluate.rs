@@ -210,25 +210,31 @@ fn comparison(scope: &mut Scope, tables: &mut Tables<'_>, operands: List, first:
     Global::Value(Constant::Bool(holds))
 }
 
-/// `x is None` and `x is not None`; nothing where it is another comparison.
+/// `x is None`, `x == None` and their opposites; nothing where it is another comparison.
 fn is_nothing(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
     operands: List,
     first: u32,
 ) -> Option<Global> {
-    let CompareOp::Unsupported(op @ ("`is`" | "`is not`")) = tables.tree.compares[first as usize]
-    else {
-        return None;
+    let (is_identity, is_same) = match tables.tree.compares[first as usize] {
+        CompareOp::Unsupported("`is`") => (true, true),
+        CompareOp::Unsupported("`is not`") => (true, false),
+        CompareOp::Known(Comparison::Equal) => (false, true),
+        CompareOp::Known(Comparison::NotEqual) => (false, false),
+        _ => return None,
     };
+    let unknown = is_identity.then_some(OPAQUE);
     let &[value, none] = tables.tree.exprs_in(operands) else {
-        return Some(OPAQUE);
+        return unknown;
     };
     if tables.tree.expr(none).kind != ExprKind::None {
-        return Some(OPAQUE);
+        return unknown;
     }
     let is_nothing = match evaluate(scope, tables, value) {
         Global::Nothing => true,
+        // Vectors compare their elements.
+        Global::Value(Constant::Compound { .. }) if !is_identity => return Some(OPAQUE),
         Global::Value(_)
         | Global::Function(_)
         | Global::Builtin(_)
@@ -240,7 +246,7 @@ fn is_nothing(
         | GIVEN => false,
         _ => return Some(OPAQUE),
     };
-    Some(Global::Value(Constant::Bool(is_nothing == (op == "`is`"))))
+    Some(Global::Value(Constant::Bool(is_nothing == is_same)))
 }
 
 /// `x in display` and `x not in display`; nothing where it is another comparison.

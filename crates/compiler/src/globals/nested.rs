@@ -15,15 +15,12 @@ use warpsmith_ir::names::{Name, Names};
 use warpsmith_ir::types::TypeId;
 
 /// What a call gives a parameter that may be `None`.
-pub(super) const GIVEN: Global = Global::Opaque(
-    "an argument that is not `None`, so that only the live function in Python compiles it",
-);
-const PARAMETER: Global = Global::Opaque(
-    "a parameter of the function around it, so that only the live function in Python compiles it",
-);
-pub(super) const LOCAL: Global = Global::Opaque(
-    "set by a call of the function around it, so that only the live function in Python compiles it",
-);
+pub(super) const GIVEN: Global =
+    Global::Opaque("an argument other than `None`, whose value only Python knows");
+const PARAMETER: Global =
+    Global::Opaque("a parameter of the enclosing function, whose value only Python knows");
+pub(super) const LOCAL: Global =
+    Global::Opaque("set by a call of the enclosing function; its value only Python knows");
 
 /// Functions inside functions that are looked into.
 const DEEPEST: usize = 16;

@@ -124,7 +124,7 @@ pub(crate) fn determinism(text: &str) -> Global {
     match text {
         "NOT_GUARANTEED" => Global::Determinism(false),
         "RUN_TO_RUN" | "GPU_TO_GPU" => Global::Determinism(true),
-        _ => Global::Opaque("no mode of determinism"),
+        _ => Global::Opaque("not a member of `DeterministicMode`"),
     }
 }
 

@@ -134,7 +134,7 @@ impl Body<'_, '_> {
             Global::Member(_) => {
                 return fail(
                     "K023",
-                    "a member of an enumeration of compiled code is no value of Warp's; `wp.static(int(…))` makes it one",
+                    "a member of an enumeration of compiled code is not a Warp value; convert it with `wp.static(int(…))`",
                 );
             }
             Global::Opaque(what) => {

@@ -172,7 +172,7 @@ pub(crate) fn build_kernel(
     }
     let declared = |id: &StructId| shared.structs.contains(id);
     if !shared.static_structs.iter().all(declared) {
-        let what = "Warp does not declare a struct of which the kernel has `wp.static` alone";
+        let what = "Warp does not declare a struct that a kernel uses through `wp.static` only";
         return Err(Problem::at("K021", span.0, span.1, what)
             .hint("give it to a function or an array, or read its fields: `wp.static(p.x)`")
             .into());

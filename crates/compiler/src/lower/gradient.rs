@@ -111,7 +111,7 @@ impl Body<'_, '_> {
         let equals = self.shared.names.intern(" = ");
         let mut forward = match gradient.alias() {
             Some(alias) => self.aliases[alias].pieces.clone(),
-            None => return fail("K021", "this is no gradient"),
+            None => return fail("K021", "this is not a gradient"),
         };
         forward.extend([Piece::Text(equals), Piece::Var(value)]);
         self.texts.push(Text {

@@ -125,10 +125,17 @@ impl Body<'_, '_> {
             args.push(self.single(*value)?);
         }
         let def = &self.shared.scope.functions[index as usize];
-        if def.gradient.is_some() || def.replay.is_some() {
+        if def.gradient.is_some() {
+            return Err(hinted(
+                "K021",
+                "`wp.grad` of a function with a gradient of its own: Warp calls the gradient and does not write it",
+                "call a function that computes the same as its gradient",
+            ));
+        }
+        if def.replay.is_some() {
             return fail(
                 "K021",
-                "`wp.grad` of a function with a gradient of its own is not supported",
+                "`wp.grad` of a function with a replay of its own is not supported",
             );
         }
         if let Origin::Native { adjoint: None, .. } = def.origin {
@@ -324,7 +331,7 @@ impl Body<'_, '_> {
         if results.any(|(ty, _)| !types.is_plain_value(*ty)) {
             return fail(
                 "K021",
-                "`wp.grad` of a function with such a result is not supported",
+                "`wp.grad` of a function that returns a struct or an array is not supported",
             );
         }
         let is_value = |ty: TypeId| types.is_plain_value(ty);
@@ -336,7 +343,7 @@ impl Body<'_, '_> {
             ref parameters if parameters.iter().all(|(ty, _)| is_value(*ty)) => Ok(()),
             _ => Err(hinted(
                 "K021",
-                "`wp.grad` of a function with a parameter that is no value is not supported",
+                "`wp.grad` of a function with an array among other parameters: Warp 1.19.0 cannot compile it either",
                 "give the function numbers, vectors, matrices or structs instead of arrays",
             )),
         }
@@ -365,7 +372,7 @@ impl Body<'_, '_> {
 fn no_default(parameter: &str) -> Box<crate::diagnostic::Problem> {
     hinted(
         "K021",
-        format!("`wp.grad` takes no default for `{parameter}`"),
+        format!("`wp.grad` needs `{parameter}`: Warp's text for a default does not compile"),
         "give every argument",
     )
 }

@@ -796,6 +796,7 @@ def waits(x: wp.array(dtype=float)):
             "the kernel did not end within the time limit"
         );
         let line = finding.span.as_ref().map(|span| span.line);
-        assert!(matches!(line, Some(7 | 8)), "{line:?}");
+        // On a busy machine the time is over before the loop.
+        assert!(matches!(line, Some(5..=8)), "{line:?}");
     }
 }

@@ -200,7 +200,7 @@ fn uncalled(before: &str, body: &str) -> Result<(), String> {
 
 #[test]
 fn what_only_a_call_knows_is_refused_by_its_name() {
-    let live = "so that only the live function in Python compiles it";
+    let live = "value only Python knows";
     for (before, body, name) in [
         ("", "n", "n"),
         ("", "rest", "rest"),

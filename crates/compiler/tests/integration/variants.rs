@@ -168,8 +168,8 @@ fn the_user_binds_parameters_and_their_attributes() {
 fn a_binding_that_fits_nothing_is_refused() {
     for (bind, says) in [
         (("make.sise", "16"), "no function around a kernel"),
-        (("size", "16 +"), "no expression of Python"),
-        (("size", "x = 1"), "no expression of Python"),
+        (("size", "16 +"), "not a Python expression"),
+        (("size", "x = 1"), "not a Python expression"),
     ] {
         let findings = compile(FACTORIES, &bound(&[bind], Some("make__locals__k"))).unwrap_err();
         assert!(
@@ -226,14 +226,17 @@ fn a_factory_chooses_the_options_of_its_kernel() {
 
 #[test]
 fn an_argument_may_be_left_out() {
-    let all = each(SETTINGS, &Options::default());
-    for (name, is_there) in [
-        ("masked__locals__m[mask=None]", false),
-        ("masked__locals__m[mask=...]", true),
-    ] {
-        let (_, text) = all.iter().find(|(known, _)| known == name).unwrap();
-        let text = text.as_ref().unwrap();
-        assert_eq!(text.contains("= 3.0;"), is_there, "{name}\n{text}");
+    for comparison in ["mask is not None", "mask != None", "not (mask == None)"] {
+        let settings = SETTINGS.replace("mask is not None", comparison);
+        let all = each(&settings, &Options::default());
+        for (name, is_there) in [
+            ("masked__locals__m[mask=None]", false),
+            ("masked__locals__m[mask=...]", true),
+        ] {
+            let (_, text) = all.iter().find(|(known, _)| known == name).unwrap();
+            let text = text.as_ref().unwrap();
+            assert_eq!(text.contains("= 3.0;"), is_there, "{name}\n{text}");
+        }
     }
 }
 

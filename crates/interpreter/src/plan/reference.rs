@@ -182,7 +182,7 @@ impl<'m> Builder<'m> {
         let mut at = self.element(frame, slot.array, &slot.indices, own)?;
         let array_ty = frame.value_type(self, slot.array);
         let Some((mut ty, _)) = self.module.types.array_parts(array_ty) else {
-            return self.unknown("a slot of what is no array");
+            return self.unknown("an element of something that is not an array");
         };
         for step in &slot.steps {
             let (offset, next) = self.slot_step(frame, ty, step)?;

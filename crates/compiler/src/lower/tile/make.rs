@@ -59,7 +59,10 @@ impl Body<'_, '_> {
         let shared = self.storage(storage)?;
         let element = self.value_ty(value);
         if !self.is_element(element) {
-            return fail("K008", "`tile_from_thread`: a tile has no such elements");
+            return fail(
+                "K008",
+                "`tile_from_thread`: a tile cannot hold elements of this type",
+            );
         }
         let args = [Arg::Var(value), thread];
         self.filled("tile_from_thread", element, shape, shared, &args)
@@ -136,7 +139,7 @@ impl Body<'_, '_> {
                 Some(Constant::Number(Number::Int(bound))) if element == TypeId::I32 => {
                     match i32::try_from(bound) {
                         Ok(_) => Ok(Number::Int(bound)),
-                        Err(_) => fail("K020", format!("a bound of `{name}` is no int32")),
+                        Err(_) => fail("K020", format!("a bound of `{name}` is not an int32")),
                     }
                 }
                 Some(Constant::Number(Number::Float(bound))) if element == TypeId::F32 => {

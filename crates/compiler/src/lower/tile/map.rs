@@ -130,7 +130,7 @@ impl Body<'_, '_> {
         }
         let (function, result, differentiable, _) = self.mapped(*op, &elements)?;
         if !self.is_element(result) {
-            return fail("K008", "a tile has no such elements");
+            return fail("K008", "a tile cannot hold elements of this type");
         }
         args.insert(0, function);
         let out = self.tile_var(Tile::dense(result, tile.shape, false));
