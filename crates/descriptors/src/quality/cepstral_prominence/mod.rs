@@ -12,11 +12,13 @@ mod slopes;
 mod trend;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use warpsmith_signal::Result;
 
 use average::Average;
 use cepstrogram::Cepstrogram;
+use slopes::MedianSlopes;
 pub use trend::Trend;
 
 /// Power that a silent quefrency has in a logarithm.
@@ -91,6 +93,8 @@ impl ProminenceStream {
                 plan: Plan::new(&cepstrogram, settings),
                 mean: vec![0.0; cepstrogram.quefrencies()],
                 cepstrogram,
+                of_frames: MedianSlopes::default(),
+                of_means: MedianSlopes::default(),
                 kept: VecDeque::new(),
                 kept_from: 0,
                 frame: 0,
@@ -117,6 +121,9 @@ impl ProminenceStream {
 struct Measure {
     cepstrogram: Cepstrogram,
     plan: Plan,
+    /// The trends of single frames and of averages, each like the one before.
+    of_frames: MedianSlopes,
+    of_means: MedianSlopes,
     /// The frames that averages still need, the first of them frame `kept_from`.
     kept: VecDeque<Vec<f64>>,
     kept_from: usize,
@@ -143,7 +150,7 @@ impl Measure {
                 }
                 let mut powers = self.cepstrogram.frame(next);
                 if settings.subtract_trend {
-                    self.plan.subtract_trend(&mut powers);
+                    self.plan.subtract_trend(&mut self.of_frames, &mut powers);
                 }
                 self.kept.push_back(powers);
             }
@@ -157,7 +164,7 @@ impl Measure {
                     *slot += weight * power;
                 }
             }
-            self.sum += self.plan.prominence(&self.mean);
+            self.sum += self.plan.prominence(&mut self.of_means, &self.mean);
             self.frame += 1;
         }
     }
@@ -170,9 +177,10 @@ struct Plan {
     quefrency: f64,
     /// The average around each quefrency.
     averages: Vec<Average>,
-    /// The abscissae of the trend's quefrencies, the first of them number `trend_from`.
+    /// The abscissa of each quefrency.
     abscissae: Vec<f64>,
-    trend_from: usize,
+    /// The trend's quefrencies.
+    trend: Range<usize>,
     /// First and last quefrency of the search.
     search: (usize, usize),
 }
@@ -190,14 +198,21 @@ impl Plan {
         let (low, high) = settings.trend_quefrency;
         let trend_from = ((low / quefrency - 1e-9).ceil().max(1.0) as usize).min(last);
         let trend_to = ((high / quefrency + 1e-9).floor() as usize).clamp(trend_from, last);
-        let abscissa = |n: usize| settings.trend.abscissa(n as f64 * quefrency);
+        let abscissa = |n: usize| {
+            // The logarithm has no place for 0.
+            let place = match settings.trend {
+                Trend::Exponential if n == 0 => 0.5,
+                _ => n as f64,
+            };
+            settings.trend.abscissa(place * quefrency)
+        };
         let at = |hertz: f64| 1.0 / hertz / quefrency;
         Self {
             settings,
             quefrency,
             averages,
-            abscissae: (trend_from..=trend_to).map(abscissa).collect(),
-            trend_from,
+            abscissae: (0..count).map(abscissa).collect(),
+            trend: trend_from..trend_to + 1,
             search: (
                 (at(settings.peak_hz.1).floor() as usize).min(last),
                 (at(settings.peak_hz.0).ceil() as usize).min(last),
@@ -206,38 +221,35 @@ impl Plan {
     }
 
     /// Slope and height of the trend of a frame in decibels.
-    fn line(&self, decibels: &[f64]) -> (f64, f64) {
-        let part = &decibels[self.trend_from..][..self.abscissae.len()];
-        trend::median_line(&self.abscissae, part)
+    fn line(&self, slopes: &mut MedianSlopes, decibels: &[f64]) -> (f64, f64) {
+        let [x, y] = [&self.abscissae[..], decibels].map(|values| &values[self.trend.clone()]);
+        trend::median_line(slopes, x, y)
     }
 
     /// Takes the trend off; what lies below it is 0 dB.
-    fn subtract_trend(&self, powers: &mut [f64]) {
-        let mut decibels: Vec<f64> = powers.iter().map(|power| decibel(*power)).collect();
-        let (slope, height) = self.line(&decibels);
-        for (n, db) in decibels.iter_mut().enumerate() {
-            let place = match self.settings.trend {
-                // The logarithm has no place for 0.
-                Trend::Exponential if n == 0 => 0.5,
-                _ => n as f64,
+    fn subtract_trend(&self, slopes: &mut MedianSlopes, powers: &mut [f64]) {
+        let decibels: Vec<f64> = powers.iter().map(|power| decibel(*power)).collect();
+        let (slope, height) = self.line(slopes, &decibels);
+        let points = self.abscissae.iter().zip(&decibels);
+        for (power, (abscissa, db)) in powers.iter_mut().zip(points) {
+            let above = db - (slope * abscissa + height);
+            // Of 0 dB the power is 1.
+            *power = if above > 0.0 {
+                10f64.powf(above / 10.0) - FLOOR
+            } else {
+                1.0
             };
-            let abscissa = self.settings.trend.abscissa(place * self.quefrency);
-            let above = *db - (slope * abscissa + height);
-            *db = above.max(0.0);
-        }
-        for (power, db) in powers.iter_mut().zip(&decibels) {
-            *power = 10f64.powf(db / 10.0) - FLOOR;
         }
     }
 
     /// How far the peak of a frame stands out, dB.
-    fn prominence(&self, powers: &[f64]) -> f64 {
+    fn prominence(&self, slopes: &mut MedianSlopes, powers: &[f64]) -> f64 {
         let decibels: Vec<f64> = self
             .averages
             .iter()
             .map(|average| decibel(average.of(powers)))
             .collect();
-        let (slope, height) = self.line(&decibels);
+        let (slope, height) = self.line(slopes, &decibels);
         let (place, peak) = highest(&decibels, self.search);
         peak - (slope * self.settings.trend.abscissa(place * self.quefrency) + height)
     }

@@ -1,8 +1,9 @@
 //! The median of the slopes of all pairs of points, without looking at all of them.
 //!
 //! Points are ordered by `y − θx`. Two of them stand against the order of their `x` there just where their slope is
-//! below θ: one sort counts those slopes, and what changes places between two orders are the pairs with slopes
-//! between (Matoušek 1991). A sample says where to look; what it says costs time, and never changes the result.
+//! below θ: one sort counts those slopes, and what changes places on the way to another θ are the pairs with slopes
+//! between (Matoušek 1991). Frames are like the ones before: their last median says where to begin, which costs
+//! time where it is wrong, and never changes the result.
 
 /// Points up to which all pairs are looked at.
 const FEW: usize = 64;
@@ -10,21 +11,83 @@ const FEW: usize = 64;
 /// Slopes in a sample.
 const SAMPLE: usize = 301;
 
+/// The share of all pairs that a step is meant to pass.
+const STEP: f64 = 0.004;
+
 /// Slopes that are closer than this share of them may differ by rounding alone: their order says nothing.
 const ROUNDING: f64 = 1e-9;
 
-/// The median of the slopes of all pairs of points whose `x` ascend; 0 where there is none.
-pub(super) fn median_slope(x: &[f64], y: &[f64]) -> f64 {
-    let pairs = x.len() * x.len().saturating_sub(1) / 2;
-    if pairs == 0 || y.iter().all(|height| *height == y[0]) {
-        return 0.0;
+/// Steps to either side before all pairs are looked at.
+const MOST_STEPS: usize = 40;
+
+/// Median slopes of one set of points after the other.
+#[derive(Default)]
+pub(super) struct MedianSlopes {
+    /// Where the next median is looked for: the last one, and the distance that passes a [`STEP`] of the pairs.
+    near: Option<(f64, f64)>,
+}
+
+/// The order of points by their heights above the line with some slope; of equal ones the first.
+#[derive(Clone)]
+struct Order {
+    slope: f64,
+    points: Vec<(f64, u32)>,
+}
+
+impl MedianSlopes {
+    /// The median of the slopes of all pairs of points whose `x` ascend; 0 where there is none.
+    pub(super) fn median(&mut self, x: &[f64], y: &[f64]) -> f64 {
+        let pairs = x.len() * x.len().saturating_sub(1) / 2;
+        if pairs == 0 || y.iter().all(|height| *height == y[0]) {
+            return 0.0;
+        }
+        let points = Points { x, y };
+        let ranks = ((pairs - 1) / 2, pairs / 2);
+        let found = (x.len() > FEW).then(|| self.narrowed(points, pairs, ranks));
+        found
+            .flatten()
+            .unwrap_or_else(|| ranked(&mut points.all(), ranks.0, ranks.1))
     }
-    let points = Points { x, y };
-    let ranks = ((pairs - 1) / 2, pairs / 2);
-    let found = (x.len() > FEW).then(|| points.narrowed(pairs, ranks));
-    found
-        .flatten()
-        .unwrap_or_else(|| ranked(&mut points.all(), ranks.0, ranks.1))
+
+    /// The mean of two ranks among the slopes, from those near them; `None` where ties or rounding hide which those
+    /// are.
+    fn narrowed(&mut self, points: Points<'_>, pairs: usize, ranks: (usize, usize)) -> Option<f64> {
+        let (near, step) = self.near.take().unwrap_or_else(|| points.guess());
+        // Frames may be equal: at their median itself two points would have one height.
+        let start = near - step;
+        let mut low = points.order(start);
+        let mut high = low.clone();
+        let mut below = inversions(&low.points);
+        let mut slopes = Vec::new();
+        // So far as slopes are known to lie, each step is as long as what is missing.
+        let by = |missing: usize| step * (1.0 + missing as f64 / (STEP * pairs as f64));
+        for number in 0..MOST_STEPS {
+            let wider = f64::from(1u32 << (number / 2).min(31));
+            let known = slopes.len();
+            if below > ranks.0 {
+                let slope = low.slope - wider * by(below - ranks.0);
+                points.turn(&mut low, slope, &mut slopes);
+                below = below.checked_sub(slopes.len() - known)?;
+            } else if below + known <= ranks.1 {
+                let slope = high.slope + wider * by(ranks.1 + 1 - below - known);
+                points.turn(&mut high, slope, &mut slopes);
+            } else {
+                break;
+            }
+        }
+        if below > ranks.0 || below + slopes.len() <= ranks.1 {
+            return None;
+        }
+        let passed = slopes.len() as f64;
+        let found = ranked(&mut slopes, ranks.0 - below, ranks.1 - below);
+        let is_near = |slope: f64| (found - slope).abs() <= ROUNDING * (found.abs() + slope.abs());
+        if !found.is_finite() || [start, low.slope, high.slope].into_iter().any(is_near) {
+            return None;
+        }
+        let step = (high.slope - low.slope) * STEP * pairs as f64 / passed;
+        self.near = step.is_finite().then_some((found, step));
+        Some(found)
+    }
 }
 
 /// The mean of two neighbouring ranks, which may be the same.
@@ -55,36 +118,8 @@ impl Points<'_> {
         pairs.map(|(a, b)| self.slope(a, b)).collect()
     }
 
-    /// The mean of two ranks among the slopes, from those near them; `None` where ties or rounding hide which those
-    /// are.
-    fn narrowed(self, pairs: usize, ranks: (usize, usize)) -> Option<f64> {
-        let sample = self.sample();
-        // How far the sample's median lies from that of all.
-        let below = inversions(&self.order(quantile(&sample, 0.5)));
-        let shift = (ranks.0 as f64 + 0.5 - below as f64) / pairs as f64;
-        // Three standard deviations of the share of a sample that lies in between.
-        let mut reach = 3.0 * ((shift.abs() + 1.0 / SAMPLE as f64) / SAMPLE as f64).sqrt();
-        for _ in 0..2 {
-            let [low, high] = [-reach, reach].map(|by| quantile(&sample, 0.5 + shift + by));
-            let apart = high - low > ROUNDING * (low.abs() + high.abs());
-            if !(apart && low.is_finite() && high.is_finite()) {
-                return None;
-            }
-            let lower = self.order(low);
-            let below = inversions(&lower);
-            if below <= ranks.0 {
-                let mut between = self.between(&lower, &self.order(high));
-                if ranks.1 < below + between.len() {
-                    return Some(ranked(&mut between, ranks.0 - below, ranks.1 - below));
-                }
-            }
-            reach *= 4.0;
-        }
-        None
-    }
-
-    /// Slopes of pairs that are drawn at random, the lowest first.
-    fn sample(self) -> Vec<f64> {
+    /// The median of slopes of pairs that are drawn at random, and the distance that passes a [`STEP`] of them.
+    fn guess(self) -> (f64, f64) {
         let count = self.x.len();
         let mut state = 1u64;
         let mut draw = |below: usize| {
@@ -101,95 +136,60 @@ impl Points<'_> {
             })
             .collect();
         sample.sort_unstable_by(f64::total_cmp);
-        sample
+        let [first, middle, third] = [1, 2, 3].map(|part| sample[part * SAMPLE / 4]);
+        let step = 2.0 * STEP * (third - first);
+        (middle, step.max(ROUNDING.sqrt() * middle.abs()))
     }
 
-    /// The points in the order of `y − slope · x`, of equal ones the first.
-    fn order(self, slope: f64) -> Vec<usize> {
+    /// The points in the order of `y − slope · x`.
+    fn order(self, slope: f64) -> Order {
         let heights = self.x.iter().zip(self.y).map(|(x, y)| y - slope * x);
-        let mut points: Vec<(f64, usize)> = heights.zip(0..).collect();
+        let mut points: Vec<(f64, u32)> = heights.zip(0..).collect();
         points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        points.into_iter().map(|(_, point)| point).collect()
+        Order { slope, points }
     }
 
-    /// The slopes of the pairs that stand one way in `lower` and the other way in `higher`.
-    fn between(self, lower: &[usize], higher: &[usize]) -> Vec<f64> {
-        let mut rank = vec![0; higher.len()];
-        for (place, point) in higher.iter().enumerate() {
-            rank[*point] = place;
+    /// Makes an order that for another slope: all pairs that change places on the way have slopes between, which
+    /// are added.
+    fn turn(self, order: &mut Order, slope: f64, passed: &mut Vec<f64>) {
+        order.slope = slope;
+        let points = &mut order.points;
+        for (height, point) in &mut *points {
+            let at = *point as usize;
+            *height = self.y[at] - slope * self.x[at];
         }
-        let mut seen = Places::new(higher.len());
-        let mut slopes = Vec::new();
-        for &point in lower {
-            seen.each_above(rank[point], |place| {
-                slopes.push(self.slope(higher[place], point));
-            });
-            seen.insert(rank[point]);
-        }
-        slopes
-    }
-}
-
-/// The value below which a share of the values lies.
-fn quantile(ascending: &[f64], share: f64) -> f64 {
-    let last = ascending.len() - 1;
-    let place = (share * ascending.len() as f64 - 0.5).clamp(0.0, last as f64);
-    let below = place as usize;
-    let (low, high) = (ascending[below], ascending[(below + 1).min(last)]);
-    low + (place - below as f64) * (high - low)
-}
-
-/// Pairs of which the larger stands before the smaller.
-fn inversions(order: &[usize]) -> usize {
-    let mut seen = Places::new(order.len());
-    let mut count = 0;
-    for &point in order {
-        count += seen.count_above(point);
-        seen.insert(point);
-    }
-    count
-}
-
-/// A set of whole numbers below some number.
-struct Places {
-    words: Vec<u64>,
-}
-
-impl Places {
-    fn new(count: usize) -> Self {
-        Self {
-            words: vec![0; count.div_ceil(64)],
-        }
-    }
-
-    fn insert(&mut self, place: usize) {
-        self.words[place / 64] |= 1 << (place % 64);
-    }
-
-    /// The words from that of `place` on, without what is not above it.
-    fn above(&self, place: usize) -> impl Iterator<Item = u64> {
-        let mut mask = u64::MAX << (place % 64) << 1;
-        self.words[place / 64..].iter().map(move |word| {
-            let above = word & mask;
-            mask = u64::MAX;
-            above
-        })
-    }
-
-    fn count_above(&self, place: usize) -> usize {
-        self.above(place)
-            .map(|word| word.count_ones() as usize)
-            .sum()
-    }
-
-    fn each_above(&self, place: usize, mut see: impl FnMut(usize)) {
-        for (number, mut word) in (place / 64..).zip(self.above(place)) {
-            while word != 0 {
-                see(64 * number + word.trailing_zeros() as usize);
-                word &= word - 1;
+        for end in 1..points.len() {
+            let own = points[end];
+            let mut place = end;
+            while place > 0 {
+                let other = points[place - 1];
+                if other.0 < own.0 || (other.0 == own.0 && other.1 < own.1) {
+                    break;
+                }
+                passed.push(self.slope(other.1 as usize, own.1 as usize));
+                points[place] = other;
+                place -= 1;
             }
+            points[place] = own;
         }
     }
+}
+
+/// Pairs of which the later point stands before the earlier one.
+fn inversions(order: &[(f64, u32)]) -> usize {
+    let mut seen = vec![0u64; order.len().div_ceil(64)];
+    let mut count = 0;
+    for (_, point) in order {
+        let (word, bit) = (*point as usize / 64, *point % 64);
+        let later = seen[word] & (u64::MAX << bit << 1);
+        count += later.count_ones();
+        count += seen[word + 1..]
+            .iter()
+            .map(|word| word.count_ones())
+            .sum::<u32>();
+        seen[word] |= 1 << bit;
+    }
+    count as usize
 }
 
 #[cfg(test)]
@@ -219,10 +219,12 @@ mod tests {
 
     #[test]
     fn the_median_of_many_slopes_is_that_of_all_pairs_without_looking_at_all() {
+        // What was found before is where the next search begins, however far away it is.
+        let mut slopes = MedianSlopes::default();
         for (count, seed) in [(65, 1), (128, 2), (130, 3), (491, 4), (491, 5), (900, 6)] {
             let x = logarithms(count);
             // Level noise, a steep line with noise, and noise with an exponential tail.
-            for (slope, power) in [(0.0, 1), (-20.0, 1), (3.0, 9)] {
+            for (slope, power) in [(0.0, 1), (0.0, 1), (-20.0, 1), (3.0, 9), (1e6, 2)] {
                 let noise = noise(count, seed);
                 let heights = noise.iter().zip(&x);
                 let y: Vec<f64> = heights
@@ -230,7 +232,8 @@ mod tests {
                     .collect();
                 let points = Points { x: &x, y: &y };
                 let pairs = count * (count - 1) / 2;
-                let narrowed = points.narrowed(pairs, ((pairs - 1) / 2, pairs / 2));
+                let ranks = ((pairs - 1) / 2, pairs / 2);
+                let narrowed = slopes.narrowed(points, pairs, ranks);
                 assert_eq!(narrowed, Some(by_definition(&x, &y)), "{count} {slope}");
             }
         }
@@ -241,30 +244,45 @@ mod tests {
         let (x, y) = (logarithms(200), noise(200, 8));
         let points = Points { x: &x, y: &y };
         let (low, high) = (-0.3, 0.9);
-        let orders = [low, high].map(|slope| points.order(slope));
+        let mut order = points.order(low);
         let all = points.all();
         assert_eq!(
-            inversions(&orders[0]),
+            inversions(&order.points),
             all.iter().filter(|slope| **slope < low).count()
         );
         let mut expected = all;
         expected.retain(|slope| (low..high).contains(slope));
-        let mut found = points.between(&orders[0], &orders[1]);
         expected.sort_by(f64::total_cmp);
-        found.sort_by(f64::total_cmp);
-        assert_eq!(found, expected);
+        // There and back.
+        for slope in [high, low] {
+            let mut found = Vec::new();
+            points.turn(&mut order, slope, &mut found);
+            assert_eq!(order.points, points.order(slope).points);
+            found.sort_by(f64::total_cmp);
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
     fn ties_and_rounding_do_not_mislead() {
+        let mut slopes = MedianSlopes::default();
         let x = logarithms(300);
         let steps: Vec<f64> = noise(300, 9).iter().map(|y| (4.0 * y).floor()).collect();
-        assert_eq!(median_slope(&x, &steps), by_definition(&x, &steps));
         let flat: Vec<f64> = (0..300).map(|n| f64::from(n % 50 == 7)).collect();
-        assert_eq!(median_slope(&x, &flat), by_definition(&x, &flat));
         let line: Vec<f64> = x.iter().map(|x| 3.0 - 0.25 * x).collect();
-        assert_eq!(median_slope(&x, &line), by_definition(&x, &line));
-        assert_eq!(median_slope(&x, &[2.5; 300]), 0.0);
-        assert_eq!(median_slope(&[1.0], &[2.0]), 0.0);
+        for y in [
+            &steps,
+            &steps,
+            &flat,
+            &line,
+            &line,
+            &noise(300, 3),
+            &line,
+            &flat,
+        ] {
+            assert_eq!(slopes.median(&x, y), by_definition(&x, y));
+        }
+        assert_eq!(slopes.median(&x, &[2.5; 300]), 0.0);
+        assert_eq!(slopes.median(&[1.0], &[2.0]), 0.0);
     }
 }

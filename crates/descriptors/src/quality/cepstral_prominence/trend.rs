@@ -1,7 +1,7 @@
 //! The trend of a cepstrum: the line with the median slope of all pairs of its points (Theil 1950), which a
 //! peak does not draw to itself.
 
-use super::slopes::{median_slope, ranked};
+use super::slopes::{MedianSlopes, ranked};
 
 /// The shape of a trend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,11 +25,11 @@ impl Trend {
 
 /// Slope and height of the line through points whose `x` ascend: the median of the slopes of all pairs, and of
 /// the heights that the points have with it.
-pub(super) fn median_line(x: &[f64], y: &[f64]) -> (f64, f64) {
+pub(super) fn median_line(slopes: &mut MedianSlopes, x: &[f64], y: &[f64]) -> (f64, f64) {
     if x.is_empty() {
         return (0.0, 0.0);
     }
-    let slope = median_slope(x, y);
+    let slope = slopes.median(x, y);
     let heights = x.iter().zip(y).map(|(x, y)| y - slope * x);
     (slope, median(&mut heights.collect::<Vec<_>>()))
 }
@@ -50,7 +50,7 @@ mod tests {
         for n in [5, 17, 40, 41, 80] {
             y[n] += 100.0;
         }
-        let (slope, height) = median_line(&x, &y);
+        let (slope, height) = median_line(&mut MedianSlopes::default(), &x, &y);
         assert!((slope + 0.25).abs() < 1e-12 && (height - 3.0).abs() < 1e-12);
     }
 
@@ -70,7 +70,11 @@ mod tests {
                 0 => 0.0,
                 n => 0.5 * (slopes[(n - 1) / 2] + slopes[n / 2]),
             };
-            assert_eq!(median_line(&x, &y).0, expected, "{count} points");
+            assert_eq!(
+                median_line(&mut MedianSlopes::default(), &x, &y).0,
+                expected,
+                "{count} points"
+            );
         }
     }
 }
