@@ -95,7 +95,12 @@ fn decode_all(
     if length.is_none() {
         source = Box::new(Remembered::new(source));
     }
-    if let Some(samples) = plain_samples(&mut *source).map_err(&fail)? {
+    let samples = plain_samples(&mut *source).map_err(|reason| SignalError::Decode {
+        path: path.to_owned(),
+        place: "in its header".into(),
+        reason,
+    })?;
+    if let Some(samples) = samples {
         return decode_plain(path, &mut *source, samples, ending, see);
     }
     let part = match length {

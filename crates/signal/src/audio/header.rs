@@ -243,10 +243,10 @@ fn wave_format<R: Read + ?Sized>(source: &mut R, size: u64, order: Order) -> Par
     let short = |at: usize| order.short([head[at], head[at + 1]]);
     let word = |at: usize| order.word([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (mut tag, bits) = (short(0), short(14));
-    // Extensible: the tag is the beginning of a name that follows.
+    // Extensible: the tag is the first number of a name that follows.
     if tag == 0xFFFE && size >= 40 {
         let more: [u8; 24] = exactly(source)?;
-        tag = order.short([more[8], more[9]]);
+        tag = order.word([more[8], more[9], more[10], more[11]]) as u16;
     }
     let coding = match (tag, bits) {
         // The bits of a sample are the highest of its bytes; the others are zeros.

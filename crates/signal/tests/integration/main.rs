@@ -164,7 +164,18 @@ fn samples_of_any_width_lie_at_the_top_of_their_bytes_in_either_order() {
         }
     }
     let floats = [0.25f32, -0.5].map(f32::to_be_bytes).concat();
-    let audio = read(&big_endian_header(3, 2, 32, 8, &floats)).unwrap();
+    let plain = big_endian_header(3, 2, 32, 8, &floats);
+    let audio = read(&plain).unwrap();
+    // The same under a header that names its coding at length.
+    let (before, after) = plain.split_at(48);
+    let mut named = before.to_vec();
+    named[24..34].copy_from_slice(&[b'f', b'm', b't', b' ', 0, 0, 0, 40, 0xFF, 0xFE]);
+    named.extend([0, 22, 0, 32, 0, 0, 0, 3]);
+    named.extend([
+        0, 0, 0, 3, 0, 0, 0, 0x10, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71,
+    ]);
+    named.extend(after);
+    assert_eq!(read(&named).unwrap(), audio);
     assert_eq!(
         (audio.sample_rate, audio.channels),
         (8_000, vec![vec![0.25], vec![-0.5]])
