@@ -42,18 +42,22 @@ impl Folder {
     /// The same, of a file that shares its modules with others.
     pub fn within(shared: &Roots, file: &Path, root: Option<&Path>) -> Self {
         let folder = file.parent().unwrap_or(Path::new(""));
+        let is_package = |folder: &Path| folder.join("__init__.py").is_file();
         let mut top = folder;
-        while top.join("__init__.py").is_file() {
-            match top.parent() {
-                Some(parent) => top = parent,
-                None => break,
+        while let Some(parent) = top.parent() {
+            // A folder inside a package is part of it without a file of its own, too, if an import can name it.
+            let name = top.file_name().and_then(|name| name.to_str());
+            let is_part = name.is_some_and(is_plain) && is_package(parent);
+            if !is_package(top) && !is_part {
+                break;
             }
+            top = parent;
         }
-        let top = match root {
-            Some(root) if file.starts_with(root) => root,
-            _ => top,
+        let (top, below) = match root.and_then(|root| Some((root, below(file, root)?))) {
+            Some(found) => found,
+            None => (top, below(file, top).unwrap_or_else(|| file.to_owned())),
         };
-        let below = file.strip_prefix(top).unwrap_or(file).with_extension("");
+        let below = below.with_extension("");
         let mut parts: Vec<String> = below
             .components()
             .filter_map(|part| match part {
@@ -91,12 +95,29 @@ impl Folder {
     }
 }
 
+/// Whether a part of a dotted name can be the name of a module.
+fn is_plain(part: &str) -> bool {
+    !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// A path from a folder that it lies in, however both are written: `.` and a full path may name the same.
+fn below(file: &Path, folder: &Path) -> Option<PathBuf> {
+    let whole = |path: &Path| {
+        let path = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        std::path::absolute(path).ok()
+    };
+    let below = whole(file)?.strip_prefix(whole(folder)?).ok()?.to_owned();
+    Some(below)
+}
+
 impl Modules for Folder {
     fn find(&self, name: &str) -> Option<ModuleText> {
         // A name with anything else than letters in it would leave the project.
-        let plain =
-            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if !name.split('.').all(plain) {
+        if !name.split('.').all(is_plain) {
             return None;
         }
         let mut roots = self.roots.iter();

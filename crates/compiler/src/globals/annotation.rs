@@ -38,6 +38,9 @@ pub(crate) fn type_of(
             if let Some(what) = scope.captured_in(tables.tree, tables.names, expr) {
                 return Err(Problem::at("K023", node.start, node.end, what));
             }
+            let (part, why) = unknown_part(scope, tables, expr)
+                .unwrap_or((expr, "not a type that is supported here"));
+            let node = tables.tree.expr(part);
             let text = tables
                 .text
                 .get(node.start as usize..node.end as usize)
@@ -46,12 +49,35 @@ pub(crate) fn type_of(
                 "K004",
                 node.start,
                 node.end,
-                format!("`{text}` is not a type that is supported here"),
+                format!("`{text}` is {why}"),
             )
             .hint(
                 "scalars, vectors, matrices, quaternions, transforms, structs, and arrays of these",
             ))
         }
+    }
+}
+
+/// The name in an annotation that stands for no type, and what it is instead.
+fn unknown_part(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    expr: ExprId,
+) -> Option<(ExprId, &'static str)> {
+    match tables.tree.expr(expr).kind {
+        ExprKind::Name(_) | ExprKind::Attribute(..) => match evaluate(scope, tables, expr) {
+            Global::Opaque(what) => Some((expr, what)),
+            _ => None,
+        },
+        ExprKind::Subscript(_, item) => unknown_part(scope, tables, item),
+        ExprKind::Call { args, keywords, .. } => {
+            let mut values = tables.tree.exprs_in(args).to_vec();
+            let named = tables.tree.keywords_in(keywords).iter();
+            values.extend(named.map(|keyword| keyword.value));
+            let mut values = values.into_iter();
+            values.find_map(|value| unknown_part(scope, tables, value))
+        }
+        _ => None,
     }
 }
 

@@ -173,3 +173,31 @@ def wrong(x: float):
         }
     }
 }
+
+#[test]
+fn a_file_knows_its_place_in_a_package_however_its_path_is_written() {
+    let folder = Folder::of(Path::new("tests/kernels/saxpy.py"), Some(Path::new(".")));
+    assert_eq!(folder.module(), "tests.kernels.saxpy");
+
+    // `_inner` has no file of its own, as in packages that came after Python 3.3.
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    fs::create_dir_all(path("package/_inner/part")).unwrap();
+    fs::write(
+        path("package/__init__.py"),
+        "from package._inner.part.kernels import k\n",
+    )
+    .unwrap();
+    fs::write(path("package/_inner/part/__init__.py"), "").unwrap();
+    let text = "import warp as wp\nfrom ...sizes import N\n\n@wp.struct\nclass Given:\n    x: wp.array(dtype=float)\n\n@wp.kernel\ndef k(given: Given):\n    given.x[0] = float(N)\n";
+    fs::write(path("package/sizes.py"), "N = 3\n").unwrap();
+    fs::write(path("package/_inner/part/kernels.py"), text).unwrap();
+    let file = path("package/_inner/part/kernels.py");
+    for root in [None, Some(root.path())] {
+        let folder = Folder::of(&file, root);
+        assert_eq!(folder.module(), "package._inner.part.kernels");
+        // Its package imports it, too: its struct is defined once.
+        let compiled = Compiler::new().compile_in(text, &Options::default(), Some(&folder.place()));
+        assert!(compiled.is_ok(), "{compiled:?}");
+    }
+}
