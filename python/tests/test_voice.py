@@ -165,15 +165,28 @@ def test_a_file_is_read_as_a_whole_or_in_part(tmp_path):
     assert voice.load(path, sr=None, offset=9)[0].shape == (0,)
 
 
+class Gives:
+    """A reader of whatever kind."""
+
+    def __init__(self, contents):
+        self.contents = contents
+
+    def read(self):
+        return self.contents
+
+
 def test_a_file_in_memory_is_the_file(tmp_path):
     path = write(tmp_path / "tone.wav", np.stack([TONE, 0 * TONE]))
     with open(path, "rb") as file:
         contents = file.read()
         file.seek(0)
-        for source in (file, io.BytesIO(contents)):
+        others = Gives(bytearray(contents)), Gives(memoryview(contents))
+        for source in (file, io.BytesIO(contents), *others):
             part = voice.load(source, sr=None, mono=False, offset=0.25, duration=0.5)
             whole = voice.load(path, sr=None, mono=False, offset=0.25, duration=0.5)
             assert part[1] == whole[1] and (part[0] == whole[0]).all()
+    with pytest.raises(ValueError, match="gives NoneType instead of bytes"):
+        voice.load(Gives(None))
 
 
 def test_the_tuning_is_estimated_unless_it_is_given():

@@ -184,6 +184,23 @@ def test_a_batch_is_each_signal_on_its_own_in_order():
         voice.batch(voice.mel, clips, RATE, workers=0)
 
 
+@pytest.mark.parametrize("error", [KeyError("hop"), ValueError("too short"), OSError(5, "lost")])
+def test_an_error_of_a_batch_says_which_signal_and_keeps_its_class(error):
+    def fails(signal):
+        if len(signal) == 2:
+            raise error
+        return len(signal)
+
+    with pytest.raises(type(error)) as caught:
+        voice.batch(fails, [[0], [0, 0], [0, 0, 0]])
+    if type(error) is ValueError:
+        assert str(caught.value) == "signal 1: too short"
+    elif sys.version_info >= (3, 11):
+        assert caught.value.__notes__ == ["while working on signal 1 of the batch"]
+    else:
+        assert caught.value is error
+
+
 # A shell that starts something in the background has it ignore interrupts.
 LONG = """
 import signal

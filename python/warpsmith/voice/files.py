@@ -42,8 +42,11 @@ def load(
         raise ValueError(f"offset = {offset} and duration = {duration}: neither may be below 0")
     if hasattr(path, "read"):
         contents = path.read()
-        if not isinstance(contents, bytes):
+        if isinstance(contents, str):
             raise ValueError("the file gives text; open it for bytes, with mode 'rb'")
+        if not isinstance(contents, (bytes, bytearray, memoryview)):
+            raise ValueError(f"the file gives {type(contents).__name__} instead of bytes")
+        contents = bytes(contents)
         name = getattr(path, "name", None)
         name = name if isinstance(name, str) else "the sound"
         data, rate = _native.read_audio(name, bool(mono), first, seconds, contents)
