@@ -12,7 +12,7 @@ use warpsmith_descriptors::overview::{Heard, Overview};
 use warpsmith_device::CudaDevice;
 
 use super::analysis::{Column, Sound, Wanted};
-use super::batch::of_one_file;
+use super::batch::{of_group, of_one_file};
 use super::device::{GROUP_BYTES, gpu_for};
 use super::heard::{in_pieces, in_pieces_with_frames};
 use super::input::Input;
@@ -155,20 +155,21 @@ impl Analyze {
         let mut rest = places;
         while !rest.is_empty() {
             let (group, after) = rest.split_at(first_group(rest, GROUP_BYTES));
-            let sounds: Vec<Result<Sound>> = group
-                .par_iter()
-                .map(|place| Sound::read(&self.input, &place.input))
-                .collect();
-            let heard = Sound::hear_all(global, gpu, sounds, self.wanted())?;
+            let heard = of_group(group, &mut |places| {
+                let sounds: Vec<Result<Sound>> = places
+                    .par_iter()
+                    .map(|place| Sound::read(&self.input, &place.input))
+                    .collect();
+                Sound::hear_all(global, gpu, sounds, self.wanted())
+            })?;
             let tasks: Vec<_> = group.iter().zip(heard).collect();
             rows.extend(
                 tasks
                     .into_par_iter()
                     .map(|(place, sound)| {
-                        finish(
-                            place,
-                            sound.and_then(|sound| self.summarise(global, place, sound)),
-                        )
+                        let done =
+                            of_one_file(&place.input, || self.summarise(global, place, sound?));
+                        finish(place, done)
                     })
                     .collect::<Vec<Row>>(),
             );

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use warpsmith_formats::table::{Column, TableForm, TableWriter};
 use warpsmith_formats::{OutputFile, is_stdout};
 
-use super::batch::{Batch, of_one_file};
+use super::batch::{Batch, of_group, of_one_file};
 use super::heard::Rows;
 use super::input::{Input, of_file};
 use super::live::{Listening, is_long, listen_to_file, sheet_of_file};
@@ -209,9 +209,9 @@ impl Destination {
         let mut rest = &places[..];
         while !rest.is_empty() {
             let (group, after) = rest.split_at(first_group(rest, bytes));
-            for (place, sheet) in group.iter().zip(analyse(group)?) {
+            for (place, sheet) in group.iter().zip(of_group(group, &mut analyse)?) {
                 batch.begin(&place.input);
-                let done = sheet.and_then(|sheet| self.write(global, place, &sheet));
+                let done = of_one_file(&place.input, || self.write(global, place, &sheet?));
                 batch.end(done)?;
             }
             rest = after;
