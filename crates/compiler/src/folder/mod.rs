@@ -28,9 +28,49 @@ impl Roots {
 #[derive(Debug)]
 pub struct Folder {
     roots: Vec<Arc<Root>>,
+    /// Modules of the file's own folder, by their bare names.
+    beside: Option<Arc<Root>>,
     module: String,
     package: bool,
+    /// Whether the file's folder is a package, whose modules hide none of Python's.
+    is_in_package: bool,
 }
+
+/// Modules of Python that packages have modules of the same name as.
+const STANDARD: [&str; 32] = [
+    "abc",
+    "array",
+    "ast",
+    "bisect",
+    "calendar",
+    "code",
+    "collections",
+    "copy",
+    "dataclasses",
+    "enum",
+    "functools",
+    "io",
+    "json",
+    "logging",
+    "numbers",
+    "operator",
+    "os",
+    "platform",
+    "profile",
+    "queue",
+    "random",
+    "re",
+    "select",
+    "signal",
+    "statistics",
+    "string",
+    "struct",
+    "sys",
+    "time",
+    "token",
+    "types",
+    "warnings",
+];
 
 impl Folder {
     /// The project of a file. Its root is the first folder upwards that is no package, unless `root` names one;
@@ -71,12 +111,14 @@ impl Folder {
         }
         let mut roots = vec![top.to_owned()];
         roots.extend(root.map(Path::to_owned));
-        roots.push(folder.to_owned());
         roots.dedup();
+        let beside = (!roots.iter().any(|root| root == folder)).then(|| folder.to_owned());
         Self {
             roots: roots.into_iter().map(|root| shared.root(root)).collect(),
+            beside: beside.map(|folder| shared.root(folder)),
             module: parts.join("."),
             package,
+            is_in_package: is_package(folder),
         }
     }
 
@@ -120,9 +162,14 @@ impl Modules for Folder {
         if !name.split('.').all(is_plain) {
             return None;
         }
-        let mut roots = self.roots.iter();
-        roots
-            .find_map(|root| root.text(name))
-            .or_else(|| self.roots.iter().find_map(|root| root.compiled(name)))
+        let first = name.split('.').next().unwrap_or("");
+        let beside = self.beside.iter();
+        let beside = beside.filter(|_| !self.is_in_package || !STANDARD.contains(&first));
+        let roots = self.roots.iter().chain(beside);
+        let mut texts = roots.clone().map(|root| root.text(name));
+        texts.find_map(|found| found).or_else(|| {
+            let mut compiled = roots.map(|root| root.compiled(name));
+            compiled.find_map(|found| found)
+        })
     }
 }

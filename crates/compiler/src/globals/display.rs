@@ -46,7 +46,9 @@ fn display_within(
 pub(super) fn named(scope: &Scope, tables: &Tables<'_>, name: Name) -> Option<ExprId> {
     let found = scope.display(name)?;
     let flat = is_flat(tables, found);
-    (!scope.is_rebound(name) && !is_changed(tables, name, flat)).then_some(found)
+    let is_fixed = !scope.is_rebound(name)
+        && (is_immutable(tables, found, DEEPEST) || !is_changed(tables, name, flat));
+    is_fixed.then_some(found)
 }
 
 /// The element of a display that a subscript names.
@@ -200,17 +202,30 @@ fn is_flat(tables: &Tables<'_>, display: ExprId) -> bool {
     else {
         return false;
     };
-    let literal = |item: &ExprId| {
-        let mut kind = tables.tree.expr(*item).kind;
-        while let ExprKind::Unary(_, operand) = kind {
-            kind = tables.tree.expr(operand).kind;
-        }
-        matches!(
-            kind,
-            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Str(_)
-        )
+    let mut items = tables.tree.exprs_in(list).iter();
+    items.all(|item| is_literal(tables, *item))
+}
+
+fn is_literal(tables: &Tables<'_>, item: ExprId) -> bool {
+    let mut kind = tables.tree.expr(item).kind;
+    while let ExprKind::Unary(_, operand) = kind {
+        kind = tables.tree.expr(operand).kind;
+    }
+    matches!(
+        kind,
+        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Str(_)
+    )
+}
+
+/// Whether a display is a tuple of literals and of such tuples, which nothing can change, whoever has it.
+fn is_immutable(tables: &Tables<'_>, display: ExprId, depth: u32) -> bool {
+    let (ExprKind::Tuple(list), Some(depth)) =
+        (tables.tree.expr(display).kind, depth.checked_sub(1))
+    else {
+        return false;
     };
-    tables.tree.exprs_in(list).iter().all(literal)
+    let mut items = tables.tree.exprs_in(list).iter();
+    items.all(|item| is_literal(tables, *item) || is_immutable(tables, *item, depth))
 }
 
 /// Whether some mention of a name may change what it stands for; parts of what is `flat` may go anywhere.

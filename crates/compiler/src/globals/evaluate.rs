@@ -1,14 +1,14 @@
 //! Evaluating module-level expressions.
 
 use super::arithmetic::{arithmetic, compare, elementwise};
-use super::display::{contains, element, length};
+use super::display::{contains, element, items, length};
 use super::host_call::{Given, HostFunction, call_function};
 use super::instance::field_of;
 use super::nested::GIVEN;
 use super::python_function::{of_items, python_cast, python_function};
 use super::value::{Tables, fallback, resolve_path};
 use super::warp_value::{component, function, named_component, negative, of_scalars};
-use super::{Global, Scope, round_to};
+use super::{Global, PythonModule, Scope, round_to};
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::names::Name;
@@ -16,6 +16,9 @@ use warpsmith_ir::types::{Scalar, Type, TypeId};
 use warpsmith_ir::{Comparison, Constant, Number};
 
 pub(super) const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
+
+/// What an f-string gives whose values are not known.
+pub(super) const TEXT: Global = Global::Opaque("a text that only Python can work out");
 
 /// Bytes of a text that f-strings make.
 const LONGEST_TEXT: usize = 1 << 12;
@@ -124,10 +127,10 @@ fn formatted(scope: &mut Scope, tables: &mut Tables<'_>, parts: List) -> Global 
             Global::Value(Constant::Number(Number::Int(part))) => text += &part.to_string(),
             Global::Value(Constant::Bool(part)) => text += if part { "True" } else { "False" },
             Global::Nothing => text += "None",
-            _ => return OPAQUE,
+            _ => return TEXT,
         }
         if text.len() > LONGEST_TEXT {
-            return OPAQUE;
+            return TEXT;
         }
     }
     Global::Value(Constant::Str(tables.names.intern(&text)))
@@ -399,7 +402,16 @@ fn call(
     let mut values = Vec::with_capacity(args.len as usize);
     for at in args.start..args.start + args.len {
         let arg = tables.tree.expr_lists[at as usize];
-        values.push(argument(scope, tables, arg));
+        let ExprKind::Starred(spread) = tables.tree.expr(arg).kind else {
+            values.push(argument(scope, tables, arg));
+            continue;
+        };
+        let Some(items) = items(scope, tables, spread) else {
+            return OPAQUE;
+        };
+        for item in items {
+            values.push(argument(scope, tables, item));
+        }
     }
     if keywords.len == 0
         && let Some(value) = python_function(scope, tables, func, &values)
@@ -444,7 +456,16 @@ fn call(
             } else if keywords.len != 0 {
                 return OPAQUE;
             }
+            if let Some((_, written)) = limit_of_numpy(scope, tables, args) {
+                values = vec![Global::Value(Constant::Number(Number::Float(written)))];
+            }
             construct(scope, tables, ty, &values)
+        }
+        Global::PythonType(TypeId::F32)
+            if keywords.len == 0
+                && let Some((limit, _)) = limit_of_numpy(scope, tables, args) =>
+        {
+            Global::Value(Constant::Number(Number::Float(limit)))
         }
         Global::PythonType(ty) if keywords.len == 0 && values.len() == 1 => {
             python_cast(ty, as_integer(values[0]), tables)
@@ -476,6 +497,57 @@ fn call(
         }
         _ => OPAQUE,
     }
+}
+
+/// The only argument of a call that is a limit of one of NumPy's types: `np.finfo(np.float32).eps`. By itself it is a
+/// number of NumPy's, with rules of its own. The second number is what NumPy writes: as few digits as its type needs,
+/// which Warp's types keep.
+fn limit_of_numpy(scope: &Scope, tables: &mut Tables<'_>, args: List) -> Option<(f64, f64)> {
+    let &[arg] = tables.tree.exprs_in(args) else {
+        return None;
+    };
+    let ExprKind::Attribute(info, which) = tables.tree.expr(arg).kind else {
+        return None;
+    };
+    let ExprKind::Call {
+        func,
+        args,
+        keywords,
+    } = tables.tree.expr(info).kind
+    else {
+        return None;
+    };
+    let &[kind] = tables.tree.exprs_in(args) else {
+        return None;
+    };
+    let mut of_numpy = |expr: ExprId, wanted: &[&str]| {
+        let ExprKind::Attribute(base, name) = tables.tree.expr(expr).kind else {
+            return None;
+        };
+        let is_numpy = path(scope, tables, base) == Global::Module(PythonModule::Numpy);
+        let name = tables.names.get(name);
+        let found = wanted.iter().position(|text| *text == name);
+        found.filter(|_| is_numpy)
+    };
+    of_numpy(func, &["finfo"])?;
+    let is_double = of_numpy(kind, &["float32", "float64"])? == 1;
+    let limit = match (tables.names.get(which), is_double) {
+        _ if keywords.len > 0 => return None,
+        ("eps", false) => f32::EPSILON.into(),
+        ("max", false) => f32::MAX.into(),
+        ("min", false) => f32::MIN.into(),
+        ("tiny" | "smallest_normal", false) => f32::MIN_POSITIVE.into(),
+        ("eps", true) => f64::EPSILON,
+        ("max", true) => f64::MAX,
+        ("min", true) => f64::MIN,
+        ("tiny" | "smallest_normal", true) => f64::MIN_POSITIVE,
+        _ => return None,
+    };
+    let written = match is_double {
+        true => limit,
+        false => (limit as f32).to_string().parse().ok()?,
+    };
+    Some((limit, written))
 }
 
 /// What keywords give, by name; nothing where one is a mapping.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::bindings::of_function;
-use super::evaluate::{evaluate, path};
+use super::evaluate::{TEXT, evaluate, path};
 use super::nested::{LOCAL, defines};
 use super::value::Tables;
 use super::{Global, Scope};
@@ -315,6 +315,7 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> 
                     return Flow::Unknown;
                 }
                 let known = is_plain(value) || is_instance(value);
+                let known = known || value == TEXT;
                 scope.set(name, if known { value } else { LOCAL });
             }
             StmtKind::If { test, body, orelse } => {

@@ -1,7 +1,7 @@
 //! Options of kernels and modules.
 
 use super::display::{is_changed, named};
-use super::evaluate::evaluate;
+use super::evaluate::{TEXT, evaluate};
 use super::value::Tables;
 use super::{Global, KernelDef, ModuleOptions, Scope};
 use crate::diagnostic::Problem;
@@ -257,9 +257,7 @@ impl Scope {
                     kernel.own_module = Some(ModuleOptions::default());
                 }
                 // No text says what the module is called.
-                ("module", _) if matches!(tables.tree.expr(at).kind, ExprKind::Formatted(_)) => {
-                    kernel.own_module = Some(ModuleOptions::default());
-                }
+                ("module", TEXT) => kernel.own_module = Some(ModuleOptions::default()),
                 ("launch_bounds", value) if int(value).is_some() => {
                     kernel.options.launch_bounds = int(value).map(|value| (value, None));
                 }

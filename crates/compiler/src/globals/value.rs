@@ -219,9 +219,14 @@ impl Scope {
 
     /// Notes that a name of the module at hand was imported, if it is a display where it comes from.
     pub(super) fn import_display(&mut self, name: Name, module: u16, original: Name) {
-        if self.displays.contains_key(&(module, original)) {
-            let from = (module, original);
+        let from = (module, original);
+        if self.displays.contains_key(&from) {
             self.foreign_displays.insert((self.module, name), from);
+        } else if let Some(first) = self.foreign_displays.get(&from).copied()
+            && first.1 == original
+        {
+            // That module has imported it by the same name.
+            self.foreign_displays.insert((self.module, name), first);
         }
     }
 

@@ -201,3 +201,17 @@ fn a_file_knows_its_place_in_a_package_however_its_path_is_written() {
         assert!(compiled.is_ok(), "{compiled:?}");
     }
 }
+
+#[test]
+fn a_module_of_a_package_hides_none_of_pythons() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    fs::create_dir_all(path("package")).unwrap();
+    fs::write(path("package/__init__.py"), "import types\n").unwrap();
+    let types = "import warp as wp\n\n@wp.struct\nclass Given:\n    x: wp.array(dtype=float)\n";
+    fs::write(path("package/types.py"), types).unwrap();
+    let text = "import types\nimport warp as wp\nfrom .types import Given\n\n@wp.kernel\ndef k(given: Given):\n    given.x[0] = 1.0\n";
+    let folder = Folder::of(&path("package/kernels.py"), None);
+    let compiled = Compiler::new().compile_in(text, &Options::default(), Some(&folder.place()));
+    assert!(compiled.is_ok(), "{compiled:?}");
+}

@@ -421,6 +421,11 @@ fn options_may_come_from_dictionaries_that_nothing_changes() {
             "{before}{decorator}"
         );
     }
+    // A module in between, and a name whose text is not known, which no text shows.
+    let between = ("between", "from settings import OFF\n", false);
+    let source = kernel("", "@wp.kernel(module=\"unique\", module_options=OFF)");
+    let source = source.replace("from settings", "from between");
+    assert!(!unrolled(project("k", &source, &[others[0], between])));
     for before in [
         "OFF[\"max_unroll\"] = 4\nwp.set_module_options(OFF)",
         "LOOP = {\"max_unroll\": 2, **LOOP}\nwp.set_module_options(LOOP)",
@@ -476,6 +481,32 @@ fn f_strings_name_kernels_and_modules() {
         assert_eq!(
             compile(&source, &Options::default()).unwrap_err()[0].code,
             code
+        );
+    }
+}
+
+#[test]
+fn limits_of_numpy_and_spread_tuples_are_known() {
+    let before = "import numpy as np\nROWS = {\"two\": (1.0, 2.0, 3.0, 4.0)}\nELSE = (0.5, 1.5)\nanything(ELSE)\nEPS = wp.constant(wp.float32(np.finfo(np.float32).eps))\nBIG = float(np.finfo(np.float32).max)\nSQUARE = wp.mat22(*ROWS[\"two\"])\nHALF = ELSE[0]";
+    for (value, text) in [
+        ("EPS", "= 1.1920929e-07;"),
+        ("BIG", "3.4028234663852886e+38"),
+        ("SQUARE[1, 0]", "3.0, 4.0"),
+        ("HALF", "= 0.5;"),
+    ] {
+        let compiled = compile(&file(before, value), &Options::default()).unwrap();
+        let compiled = emit_cuda(&compiled);
+        assert!(compiled.contains(text), "{value}: {compiled}");
+    }
+    // A number of NumPy's own has rules of its own.
+    for value in [
+        "np.finfo(np.float32).eps",
+        "10.0 * np.finfo(np.float32).eps",
+    ] {
+        let before = format!("import numpy as np\nN = {value}");
+        assert!(
+            compile(&file(&before, "N"), &Options::default()).is_err(),
+            "{value}"
         );
     }
 }
