@@ -37,7 +37,13 @@ impl Scope {
                 ));
             }
         }
-        let [expression] = *tables.tree.exprs_in(node.decorators) else {
+        let decorators = tables.tree.exprs_in(node.decorators).to_vec();
+        // A class gives what `@staticmethod` holds as it is.
+        let decorators = match *decorators {
+            [first, ref rest @ ..] if self.is_static_method(tables, first) => rest,
+            _ => &decorators,
+        };
+        let [expression] = *decorators else {
             self.forget_globals(tables, node.body);
             self.set(key, Global::Opaque("a Python function"));
             if node.decorators.len == 0 && self.qualifier.is_empty() {
@@ -93,6 +99,18 @@ impl Scope {
         } else {
             self.enter_kernel(tables, key, index, &keywords);
             Ok(())
+        }
+    }
+
+    /// Whether a decorator in a class is Python's `staticmethod`.
+    fn is_static_method(&self, tables: &Tables<'_>, decorator: ExprId) -> bool {
+        match tables.tree.expr(decorator).kind {
+            ExprKind::Name(name) => {
+                let is_in_class =
+                    self.qualifier.ends_with("__") && !self.qualifier.ends_with("__locals__");
+                is_in_class && tables.names.get(name) == "staticmethod" && self.get(name).is_none()
+            }
+            _ => false,
         }
     }
 
