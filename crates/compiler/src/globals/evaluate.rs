@@ -38,6 +38,11 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Name(_) => path(scope, tables, expr),
         ExprKind::Attribute(base, attr) => match path(scope, tables, expr) {
             Global::Opaque(what) => {
+                if tables.names.get(attr) == "value"
+                    && let Some(member) = member_value(path(scope, tables, base))
+                {
+                    return Global::Value(Constant::Number(Number::Int(member)));
+                }
                 let at = tables.tree.expr(expr).start;
                 if let ExprKind::Name(_) = tables.tree.expr(base).kind
                     && let Some(instance) = scope.known_instance(tables, base, at)
@@ -114,6 +119,15 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             }
         }
         _ => OPAQUE,
+    }
+}
+
+/// The number of an enumeration's member.
+pub(crate) fn member_value(member: Global) -> Option<i128> {
+    match member {
+        Global::Value(Constant::Number(Number::Int(value))) => Some(value),
+        Global::Member(value) => Some(value.into()),
+        _ => None,
     }
 }
 

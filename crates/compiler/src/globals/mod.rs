@@ -32,7 +32,7 @@ mod warp_value;
 pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
 };
-pub(crate) use evaluate::evaluate;
+pub(crate) use evaluate::{evaluate, member_value};
 pub(crate) use instance::field_of;
 pub use project::{ModuleText, Modules, Place};
 pub(crate) use project::{ProjectModule, imported, package};

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::value::{Binding, Res, Value, fail, hinted, problem};
 use crate::diagnostic::Problem;
-use crate::globals::Global;
+use crate::globals::{Global, member_value};
 use crate::syntax::{Expr, ExprId, ExprKind, List, Stmt, StmtId, StmtKind, UnaryOp};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::{Constant, Number, VarId};
@@ -111,6 +111,12 @@ impl Body<'_, '_> {
         }
         if let Some((args, keywords)) = self.static_call(expr) {
             return number(self.static_bound(args, keywords)?);
+        }
+        if let ExprKind::Attribute(member, attr) = self.shared.tree.expr(expr).kind
+            && self.shared.names.get(attr) == "value"
+            && let Some(value) = self.static_path(member).and_then(member_value)
+        {
+            return number(value);
         }
         let known = match self.static_path(expr) {
             Some(Global::Value(constant)) => Some(constant),
