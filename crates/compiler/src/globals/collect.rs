@@ -32,12 +32,41 @@ impl Scope {
         if let Some(module) = tables.modules.first() {
             self.enter_path(tables, &module.name)?;
         }
+        self.split_overloads();
         let mut factories = Vec::new();
         for at in library.start..library.start + library.len {
             let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
             self.library_statement(tables, stmt, &mut factories)?;
         }
         Ok(())
+    }
+
+    /// Makes a kernel of each overload of a generic kernel; the label has its number, counted from 1.
+    fn split_overloads(&mut self) {
+        for at in 0..self.kernels.len() {
+            let kernel = &mut self.kernels[at];
+            let mut overloads: Vec<Vec<TypeId>> = Vec::new();
+            for overload in std::mem::take(&mut kernel.overloads) {
+                if !overloads.contains(&overload) {
+                    overloads.push(overload);
+                }
+            }
+            if overloads.len() < 2 {
+                kernel.overloads = overloads;
+                continue;
+            }
+            let whole = kernel.clone();
+            for (number, overload) in (1..).zip(overloads) {
+                let mut kernel = whole.clone();
+                let comma = if whole.label.is_empty() { "" } else { ", " };
+                kernel.label += &format!("{comma}overload={number}");
+                kernel.overloads = vec![overload];
+                match number {
+                    1 => self.kernels[at] = kernel,
+                    _ => self.kernels.push(kernel),
+                }
+            }
+        }
     }
 
     /// Enters what the statements of the module at hand define.

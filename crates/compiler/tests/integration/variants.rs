@@ -250,3 +250,35 @@ fn the_user_binds_what_only_python_can_work_out() {
     assert!(text(&[]).unwrap_err().starts_with("`SPEED` is"));
     assert!(text(&[("SPEED", "2.5")]).unwrap().contains("= 2.5;"));
 }
+
+#[test]
+fn each_overload_of_a_generic_kernel_is_one() {
+    let source = "
+from typing import Any
+import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=Any), s: Any):
+    x[wp.tid()] = x[wp.tid()] * s
+
+wp.overload(scale, [wp.array(dtype=float), float])
+wp.overload(scale, [wp.array(dtype=wp.vec3), float])
+wp.overload(scale, {\"x\": wp.array(dtype=float), \"s\": float})
+
+@wp.kernel
+def fill(x: wp.array(dtype=Any)):
+    x[wp.tid()] = x.dtype(1)
+
+for t in [wp.float32, wp.float64]:
+    wp.overload(fill, [wp.array(dtype=t)])
+";
+    let all = each(source, &Options::default());
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["scale[overload=1]", "fill", "scale[overload=2]"]);
+    let text = |at: usize| all[at].1.clone().unwrap();
+    assert!(text(0).contains("wp::array_t<wp::float32> var_x"));
+    assert!(text(2).contains("wp::array_t<wp::vec_t<3, wp::float32>> var_x"));
+    assert!(all[1].1.is_err());
+    let chosen = compile(source, &bound(&[], Some("scale[overload=2]"))).unwrap();
+    assert_eq!(emit_cuda(&chosen), text(2));
+}
