@@ -5,7 +5,7 @@ use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
 use crate::syntax::List;
 use warpsmith_ir::names::Name;
-use warpsmith_ir::types::{StructId, Type, TypeId};
+use warpsmith_ir::types::{Query, StructId, Type, TypeId};
 use warpsmith_ir::{
     Alias, Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Piece, Place,
     Slot, Template, Text, VarId, Variable,
@@ -325,6 +325,7 @@ impl<'a, 's> Body<'a, 's> {
                 | Type::Array { .. }
                 | Type::FixedArray { .. }
                 | Type::MappedArray { .. }
+                | Type::Query(Query::Texture1 | Query::Texture2 | Query::Texture3)
         )
     }
 
