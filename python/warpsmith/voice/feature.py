@@ -406,10 +406,12 @@ def spectral_contrast(
     """
     rate = count("sr", sr)
     of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
-    of_bands = fmin, n_bands, quantile, linear
-    if S is not None or freq is not None or of_bands != (200, 6, 0.02, False):
-        return from_spectra.contrast(_spectra(y, S, of, None), rate, freq, *of_bands)
-    return each_matrix(y, lambda signal: _native.spectral_contrast(signal, rate, of))
+    bands = number("fmin", fmin), count("n_bands", n_bands), number("quantile", quantile)
+    # Bands of two bins and more: what librosa makes of narrower ones is done here.
+    known = bands[0] >= max(1, 2 * rate / of[0]) and 1 <= bands[1] <= 30 and 0 < bands[2] < 1
+    if S is not None or freq is not None or linear or not known:
+        return from_spectra.contrast(_spectra(y, S, of, None), rate, freq, *bands, linear)
+    return each_matrix(y, lambda signal: _native.spectral_contrast(signal, rate, of, bands))
 
 
 def chroma_stft(

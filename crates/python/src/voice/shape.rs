@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_voice::{
-    CONTRAST_BANDS, Levels, OnsetDetector, SpectralContrast, SpectralShape, SpectralStatistics,
+    ContrastSettings, Levels, OnsetDetector, SpectralContrast, SpectralShape, SpectralStatistics,
 };
 
 use super::{Array, Frames, Samples, framing, work};
@@ -64,20 +64,28 @@ pub(super) fn statistic(of: SpectralStatistics, name: &str) -> PyResult<Vec<f32>
     })
 }
 
-/// Contrast in dB: values, bands and frames.
+/// Contrast in dB: values, bands and frames. The bands are the upper edge of the lowest, octaves above it, and the share
+/// of their bins at either end.
 #[pyfunction]
 pub(crate) fn spectral_contrast(
     py: Python<'_>,
     signal: Samples<'_>,
     rate: u32,
     frames: Frames,
+    bands: (f64, usize, f64),
 ) -> PyResult<Array> {
     let (signal, settings) = (signal.finite()?, frames.spectrum()?);
+    let (lowest_hz, octaves, share) = bands;
+    let bands = ContrastSettings {
+        lowest_hz,
+        octaves,
+        share,
+    };
     let contrast = work(py, || {
-        SpectralContrast::new(settings, rate)?.compute(signal)
+        SpectralContrast::with_bands(settings, rate, bands)?.compute(signal)
     })?;
     let count = settings.framing.count(signal.len());
-    Ok(Array::of(contrast, &[CONTRAST_BANDS, count]))
+    Ok(Array::of(contrast, &[bands.bands(), count]))
 }
 
 /// How much each frame rises above the one before.

@@ -2,6 +2,7 @@
 
 use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
+use super::precise::PreciseMagnitudes;
 use crate::spectrum::{Density, Stft};
 
 /// Octaves above the lowest band, unless others are chosen.
@@ -74,6 +75,7 @@ pub(crate) struct Band {
 /// A planned analysis.
 pub struct SpectralContrast {
     stft: Stft,
+    precise: Option<PreciseMagnitudes>,
     bands: Vec<Band>,
 }
 
@@ -93,6 +95,7 @@ impl SpectralContrast {
         Ok(Self {
             bands: bands(settings, sample_rate, contrast)?,
             stft: Stft::new(settings)?,
+            precise: PreciseMagnitudes::new(settings),
         })
     }
 
@@ -116,6 +119,9 @@ impl SpectralContrast {
         let mut magnitudes = vec![0.0f32; bins * frames];
         self.stft
             .density(signal, Density::Magnitude, &mut magnitudes)?;
+        if let Some(precise) = &mut self.precise {
+            precise.replace_deep(signal, frames, &mut magnitudes);
+        }
         let mut tops = vec![0.0f32; self.bands.len() * frames];
         let mut bottoms = tops.clone();
         let mut column = Vec::new();
