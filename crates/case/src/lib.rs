@@ -40,7 +40,7 @@ pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers}
 pub use occupancy::{Limiter, Occupancy, known_architectures, occupancy};
 pub use program::{
     CompiledCuda, Fault, Program, Settings, SharedArrays, TimedFunction, check_binary_source,
-    check_code, check_device, compile_cuda, target,
+    check_code, check_device, compile_cuda, compile_cuda_file, target,
 };
 pub use reference::{WorkerError, offer_workloads, timed_contents};
 pub use signature::{BodyUse, KernelParameter, KernelSignature, kernel_signatures};

@@ -337,6 +337,20 @@ mod tests {
     }
 
     #[test]
+    fn arrays_of_addresses_and_what_no_compiler_sees_are_told() {
+        let text = "__global__ void each(const float** rows, float x[], float m[4][4], int n) {}\n\
+                    #if 0\n__global__ void gone(int n) {\n#ifdef A\n#endif\n}\n#else\n\
+                    __global__ void there(int n) {}\n#endif\n__global__ void last(int n) {}\n\
+                    # if 0 // old\n__global__ void older() {}\n#endif\n";
+        let found = kernel_signatures(text);
+        let names: Vec<(&str, u32)> = found.iter().map(|k| (k.name.as_str(), k.line)).collect();
+        assert_eq!(names, [("each", 1), ("there", 8), ("last", 10)]);
+        let case = case_of_cuda("a.cu", &found[0]);
+        let told = "type = \"f32\" # check: the file says float**";
+        assert_eq!(case.matches(told).count(), 1, "{case}");
+    }
+
+    #[test]
     fn the_body_says_what_is_read_and_written() {
         let text = "__global__ void transpose(float *odata, float *idata, int width, int height) {\n\
                     odata[1] = idata[0]; }\n\

@@ -26,6 +26,7 @@ mod cuda;
 mod cupti;
 mod driver_finding;
 mod error;
+mod installed;
 mod ledger;
 mod machine;
 mod nvrtc;
@@ -42,6 +43,7 @@ pub use cuda::{
 pub use cupti::{Activity, ActivityKind, ActivityTrace};
 pub use driver_finding::{FAMILY, driver_finding};
 pub use error::DeviceError;
+pub use installed::{python_sites, toolkit_roots};
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;
 pub use nvrtc::{

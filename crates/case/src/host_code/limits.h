@@ -1,3 +1,5 @@
+// CUDA's own C++ library defines some of these once more, in other words, and without asking.
+#pragma nv_diag_suppress 47
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif

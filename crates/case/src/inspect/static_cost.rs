@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
-use warpsmith_device::{KernelResources, Nvrtc, Target, kernel_resources};
+use warpsmith_device::{
+    KernelResources, Nvrtc, Target, kernel_resources, python_sites, toolkit_roots,
+};
 
 use super::access::{Access, accesses};
 use super::code_lines::{CodeLine, mix_of_ptx, mix_of_sass};
@@ -114,8 +116,9 @@ impl Case {
         choice: &[(String, TunableValue)],
     ) -> Result<StaticCost, Fault> {
         let line_info = ["-lineinfo".to_owned()];
-        let compiled = compile_cuda(self, choice, nvrtc, Target::Cubin(sm), &line_info)?;
-        let ptx = compile_cuda(self, choice, nvrtc, Target::Ptx(sm), &line_info)?;
+        let of = |target| compile_cuda(self, choice, nvrtc, target, &line_info);
+        let compiled = of(Target::Cubin(sm))?.compiled;
+        let ptx = of(Target::Ptx(sm))?.compiled;
         let ptx = String::from_utf8_lossy(&ptx.code).into_owned();
         let kernels = kernel_resources(&compiled.code).unwrap_or_default();
         let name = self.kernel.as_deref();
@@ -198,17 +201,14 @@ fn disassemble(code: &[u8]) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// On the path, in the toolkit, or in a wheel of the active environment.
+/// On the path, in a toolkit, or in a wheel.
 fn find_nvdisasm() -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> =
         env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
-    folders.extend(env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin")));
-    folders.push("/usr/local/cuda/bin".into());
-    if let Some(prefix) = env::var_os("VIRTUAL_ENV").or_else(|| env::var_os("CONDA_PREFIX"))
-        && let Ok(pythons) = std::fs::read_dir(PathBuf::from(prefix).join("lib"))
-    {
-        let site = pythons.flatten().map(|python| python.path());
-        folders.extend(site.map(|python| python.join("site-packages/nvidia/cu13/bin")));
+    folders.extend(toolkit_roots().into_iter().map(|root| root.join("bin")));
+    for site in python_sites() {
+        let wheels = ["cu13/bin", "cuda_nvdisasm/bin"];
+        folders.extend(wheels.map(|folder| site.join("nvidia").join(folder)));
     }
     folders
         .into_iter()

@@ -10,7 +10,9 @@ mod ran;
 mod timed_function;
 
 pub(crate) use cuda::is_entry_of;
-pub use cuda::{CompiledCuda, check_binary_source, check_code, compile_cuda, target};
+pub use cuda::{
+    CompiledCuda, check_binary_source, check_code, compile_cuda, compile_cuda_file, target,
+};
 pub use fault::Fault;
 pub use prepared::SharedArrays;
 pub(crate) use ran::Ran;

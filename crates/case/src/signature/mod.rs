@@ -6,6 +6,7 @@
 
 mod body_use;
 mod element_type;
+mod namespaces;
 mod template_arguments;
 mod tokens;
 
@@ -14,6 +15,7 @@ use warpsmith_measure::kernel_file::Scalar;
 pub use body_use::BodyUse;
 use body_use::use_of;
 use element_type::element;
+use namespaces::namespace_of;
 use template_arguments::{instance, launched_arguments, template_parameters};
 use tokens::split;
 pub(crate) use tokens::{Token, closing, lex};
@@ -23,15 +25,19 @@ pub(crate) use tokens::{Token, closing, lex};
 pub struct KernelSignature {
     /// Its name.
     pub name: String,
+    /// The namespaces around it, `a::b`; nothing where there are none with a name.
+    pub namespace: String,
     /// The line of its name, from 1.
     pub line: u32,
     /// Its parameters.
     pub parameters: Vec<KernelParameter>,
     /// Names of template parameters.
     pub template: Vec<String>,
-    /// An instance of the template: one that the file launches, else a guess; the plain name where it is
-    /// no template.
+    /// What names it in code: with its namespaces, and as an instance of the template: one that the file launches,
+    /// else a guess.
     pub instance: String,
+    /// Whether the file launches that instance.
+    pub is_launched: bool,
     /// Threads of `__launch_bounds__`, where it is a number.
     pub launch_bounds: Option<u32>,
     /// Whether the body uses a second dimension of blocks or threads.
@@ -63,6 +69,20 @@ pub struct KernelParameter {
     pub body_use: BodyUse,
 }
 
+impl KernelSignature {
+    /// Its name behind those of its namespaces.
+    pub fn path(&self) -> String {
+        within(&self.namespace, &self.name)
+    }
+}
+
+fn within(namespace: &str, name: &str) -> String {
+    match namespace {
+        "" => name.to_owned(),
+        _ => format!("{namespace}::{name}"),
+    }
+}
+
 /// Every kernel that the text defines or declares, in its order; a declaration before its definition
 /// counts once.
 pub fn kernel_signatures(text: &str) -> Vec<KernelSignature> {
@@ -73,7 +93,8 @@ pub fn kernel_signatures(text: &str) -> Vec<KernelSignature> {
         if token.text == "__global__"
             && let Some(signature) = signature(&tokens, at, &aliases)
         {
-            match found.iter_mut().find(|known| known.name == signature.name) {
+            let same = |known: &&mut KernelSignature| known.path() == signature.path();
+            match found.iter_mut().find(same) {
                 Some(known) => *known = signature,
                 None => found.push(signature),
             }
@@ -136,7 +157,9 @@ fn signature<'a>(
     let close = closing(tokens, open)?;
     let template = template_parameters(&tokens[..global]);
     let mut arguments: Vec<Vec<&str>> = template.iter().map(|one| one.guess.clone()).collect();
-    if let Some(launched) = launched_arguments(tokens, name.text) {
+    let launched = launched_arguments(tokens, name.text);
+    let is_launched = launched.is_some();
+    if let Some(launched) = launched {
         // What the launch leaves out has a default, or follows from the arguments.
         for (slot, given) in arguments.iter_mut().zip(launched) {
             *slot = given;
@@ -168,11 +191,14 @@ fn signature<'a>(
         body.windows(3)
             .any(|three| three[0].text == object && three[1].text == "." && three[2].text == axis)
     };
+    let namespace = namespace_of(&tokens[..global]);
     Some(KernelSignature {
         name: name.text.to_owned(),
         line: name.line,
         parameters,
-        instance: instance(name.text, &arguments),
+        instance: instance(&within(&namespace, name.text), &arguments),
+        namespace,
+        is_launched,
         template: template.iter().map(|one| one.name.to_owned()).collect(),
         launch_bounds,
         two_dimensional: uses("threadIdx", "y") || uses("blockIdx", "y"),
@@ -223,6 +249,9 @@ fn parameter<'a>(
         .iter()
         .position(|token| matches!(token.text, "*" | "["));
     let pointer = star.is_some();
+    let stars = tokens.iter().filter(|token| token.text == "*").count();
+    // An array of addresses has no elements that a case could make.
+    let of_addresses = stars + usize::from(tokens.iter().any(|t| t.text == "[")) > 1 && stars > 0;
     let constant = tokens[..star.unwrap_or(0)]
         .iter()
         .any(|token| token.text == "const");
@@ -252,7 +281,11 @@ fn parameter<'a>(
         [.., last] if words.len() == 1 || !is_name(last) => format!("argument{index}"),
         _ => words.pop()?.to_owned(),
     };
-    let written = words.join(" ");
+    let mut written = words.join(" ");
+    if of_addresses {
+        written.push_str("**");
+        words.clear();
+    }
     // An alias of an alias, but no circle.
     for _ in 0..4 {
         if let [word] = words[..]

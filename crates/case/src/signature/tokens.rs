@@ -8,6 +8,40 @@ pub(crate) struct Token<'a> {
     pub(crate) at: usize,
 }
 
+/// Whether a directive is `#if 0`.
+fn is_never(directive: &[u8]) -> bool {
+    let words = directive[1..].trim_ascii().strip_prefix(b"if");
+    let rest = words.map(<[u8]>::trim_ascii_start);
+    rest.is_some_and(|rest| {
+        let mut comment = rest
+            .iter()
+            .skip(1)
+            .filter(|byte| !byte.is_ascii_whitespace());
+        rest.first() == Some(&b'0') && matches!(comment.next(), None | Some(b'/'))
+    })
+}
+
+/// Where the branch that begins at the end of a line `at` ends: behind the line of its `#else`, `#elif` or `#endif`.
+fn end_of_branch(bytes: &[u8], at: usize) -> usize {
+    let (mut depth, mut place) = (0_u32, at + 1);
+    while place < bytes.len() {
+        let end = bytes[place..].iter().position(|byte| *byte == b'\n');
+        let end = end.map_or(bytes.len(), |length| place + length);
+        if let Some(rest) = bytes[place..end].trim_ascii().strip_prefix(b"#") {
+            let word = rest.trim_ascii_start();
+            if word.starts_with(b"if") {
+                depth += 1;
+            } else if depth == 0 && (word.starts_with(b"e")) && !word.starts_with(b"error") {
+                return end;
+            } else if word.starts_with(b"endif") {
+                depth -= 1;
+            }
+        }
+        place = end + 1;
+    }
+    bytes.len()
+}
+
 /// Words and single symbols; comments, texts and directives are left out.
 pub(crate) fn lex(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
@@ -32,6 +66,11 @@ pub(crate) fn lex(text: &str) -> Vec<Token<'_>> {
                 while at < bytes.len() && !(bytes[at] == b'\n' && bytes[at - 1] != b'\\') {
                     line += u32::from(bytes[at] == b'\n');
                     at += 1;
+                }
+                if is_never(&bytes[start..at]) {
+                    let end = end_of_branch(bytes, at);
+                    line += bytes[at..end].iter().filter(|byte| **byte == b'\n').count() as u32;
+                    at = end;
                 }
                 continue;
             }

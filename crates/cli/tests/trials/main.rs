@@ -1,6 +1,7 @@
 //! The program as its texts and its operators have it: transcripts, documentation, deployment, the
 //! report's page, the files that it writes. Trials that need what is not installed count as ignored.
 
+mod cuda_files;
 mod deployment;
 mod documentation;
 mod networks;
@@ -19,6 +20,7 @@ fn main() {
     let kinds = [
         ("transcripts", transcripts::trials()),
         ("documentation", documentation::trials()),
+        ("cuda_files", cuda_files::trials()),
         ("deployment", deployment::trials()),
         ("report", report::trials()),
         ("networks", networks::trials()),

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use crate::error::{DeviceError, loader_words};
-use crate::nvrtc::search;
+use crate::installed;
 
 /// `CUptiResult`: 0 is success.
 pub(super) type Status = c_int;
@@ -77,11 +77,11 @@ impl Cupti {
 fn candidates() -> Vec<PathBuf> {
     let names = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
     let mut folders = Vec::new();
-    for site in search::python_sites() {
+    for site in installed::python_sites() {
         folders.push(site.join("nvidia/cu13/lib"));
         folders.push(site.join("nvidia/cuda_cupti/lib"));
     }
-    for root in search::toolkit_roots() {
+    for root in installed::toolkit_roots() {
         folders.push(root.join("extras/CUPTI/lib64"));
         folders.push(root.join("lib64"));
         folders.push(root.join("targets/x86_64-linux/lib"));

@@ -4,7 +4,7 @@ mod binding;
 mod cache;
 mod compile;
 mod cubin;
-pub(crate) mod search;
+mod search;
 
 pub use binding::Nvrtc;
 pub use cache::CompileCache;

@@ -47,7 +47,7 @@ pub(super) fn find_entry(
     let refuse = |problem: String| Fault::Case(kernel.case.error(&place, problem));
     let names: Vec<String> = found
         .iter()
-        .map(|entry| format!("`{}`", entry.name))
+        .map(|entry| format!("`{}`", written_name(&entry.name)))
         .collect();
     let at = match kernel.kernel {
         None if found.len() == 1 => Some(0),
@@ -76,11 +76,33 @@ pub(super) fn find_entry(
                      arguments, `{name}<float>`)"
                 ),
                 false => format!(
-                    "`{file}` has no kernel `{name}`; it has {}",
+                    "`{file}` has no kernel `{name}`; it has {} (hint: what an `#if` leaves out is not there)",
                     names.join(", ")
                 ),
             }))
         }
+    }
+}
+
+/// A symbol as its kernel is written: `_ZN2ns7softmaxIfEvPT_` is `ns::softmax<…>`.
+fn written_name(symbol: &str) -> String {
+    let Some(mut rest) = symbol.strip_prefix("_Z") else {
+        return symbol.to_owned();
+    };
+    rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut names = Vec::new();
+    loop {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length: usize = rest[..digits].parse().unwrap_or(0);
+        let Some(name) = rest.get(digits..digits + length).filter(|_| length > 0) else {
+            break;
+        };
+        names.push(name);
+        rest = &rest[digits + length..];
+    }
+    match names.is_empty() {
+        true => symbol.to_owned(),
+        false => names.join("::") + if rest.starts_with('I') { "<…>" } else { "" },
     }
 }
 
@@ -91,8 +113,8 @@ pub(crate) fn is_entry_of(name: &str, symbol: &str) -> bool {
         return true;
     }
     let plain = name.split('<').next().unwrap_or(name).trim();
-    let plain = plain.rsplit("::").next().unwrap_or(plain);
-    let mangled = format!("{}{plain}", plain.len());
+    let parts = plain.split("::").filter(|part| !part.is_empty());
+    let mangled: String = parts.map(|part| format!("{}{part}", part.len())).collect();
     let Some(at) = symbol.find(&mangled).filter(|_| symbol.starts_with("_Z")) else {
         return false;
     };
@@ -185,7 +207,13 @@ mod tests {
                 .unwrap_err()
                 .contains("a.toml:1: `kernel`")
         );
-        assert!(found(Some("tile")).is_err());
+        let unknown = found(Some("tile")).unwrap_err();
+        assert!(
+            unknown.contains("`softmax`, `plain`, `tile<…>`"),
+            "{unknown}"
+        );
+        assert_eq!(written_name("_ZN2ns7softmaxIfEEvPT_"), "ns::softmax<…>");
+        assert_eq!(written_name("_Zé"), "_Zé");
         assert!(found(None).unwrap_err().contains("3 kernels"));
     }
 

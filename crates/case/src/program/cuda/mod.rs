@@ -23,7 +23,7 @@ use super::{KernelOf, Settings};
 use crate::description::{Case, Source, TunableValue};
 use crate::instance::{Contents, Instance, LaunchNumbers};
 pub(super) use arrays::{Arrays, upload_array};
-pub use compile::{CompiledCuda, compile_cuda};
+pub use compile::{CompiledCuda, compile_cuda, compile_cuda_file};
 use compile::{compile, read};
 pub(crate) use entry::is_entry_of;
 use entry::{check_signature, entries_of_cubin, find_entry};
@@ -70,7 +70,7 @@ impl CudaProgram {
                     true => Target::Ptx(sm),
                     false => target(kernel.case, sm),
                 };
-                let compiled = compile(kernel, choice, &nvrtc, target, flags)?;
+                let compiled = compile(kernel, choice, &nvrtc, target, flags)?.compiled;
                 match target {
                     Target::Cubin(_) => of_machine_code(kernel, module, compiled.code)?,
                     Target::Ptx(_) => {

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use warpsmith_case::read_cuda_source;
+use warpsmith_case::compile_cuda_file;
 use warpsmith_core::{Bytes, Flops};
-use warpsmith_device::{CompileCache, CompileOptions, CudaDevice, LaunchShape, Nvrtc, Target};
+use warpsmith_device::{CudaDevice, LaunchShape, Nvrtc, Target};
 use warpsmith_measure::kernel_file::{KernelArgument, KernelLaunch};
 
 use super::job::Job;
+use crate::kernel::verify::case::explain;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
 
@@ -86,12 +87,10 @@ impl KernelOptions {
 
     /// Compiles a CUDA file for this GPU.
     pub(super) fn compile(&self, global: &Global, file: &str, gpu: &CudaDevice) -> Result<Job> {
-        let source =
-            read_cuda_source(Path::new(file)).with_context(|| format!("cannot read `{file}`"))?;
         let nvrtc = Nvrtc::find()?;
-        let mut options = CompileOptions::new(Target::Ptx(gpu.facts().sm()));
-        options.flags.extend(self.flags.iter().cloned());
-        let compiled = CompileCache::for_user().compile(&nvrtc, file, &source, &options)?;
+        let target = Target::Ptx(gpu.facts().sm());
+        let compiled = compile_cuda_file(Path::new(file), &self.flags, &nvrtc, target);
+        let compiled = compiled.map_err(explain)?.compiled;
         if !compiled.log.is_empty() {
             output::note(global, &compiled.log);
         }

@@ -22,6 +22,7 @@ use warpsmith_console::inputs;
                         warpsmith compile saxpy.py --emit spirv --output saxpy.spv\n  \
                         warpsmith compile saxpy.py --emit ptx --arch compute_80 > saxpy.ptx\n  \
                         warpsmith compile saxpy.py --emit sass-stats --arch sm_90\n  \
+                        warpsmith compile saxpy.cu --emit sass-stats --arch sm_90\n  \
                         warpsmith compile --batch kernels.jsonl.gz --output texts.jsonl\n  \
                         warpsmith compile saxpy.cu > saxpy.ptx\n  \
                         warpsmith compile saxpy.cu --arch sm_90 --output saxpy.cubin")]
@@ -64,7 +65,7 @@ impl Compile {
         inputs::check_file(file)?;
         let ending = file.extension().and_then(|extension| extension.to_str());
         match ending {
-            Some("cu") => cuda::run(global, file, out, &self.cuda),
+            Some("cu") => cuda::run(global, file, out, &self.cuda, self.python.of_cuda_file()?),
             Some("py") => python::run(global, file, out, &self.python, &self.cuda),
             _ => bail!(
                 "cannot tell what `{}` is: the ending must be `.py` or `.cu`",

@@ -3,15 +3,18 @@
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use warpsmith_case::read_cuda_source;
-use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
+use warpsmith_case::compile_cuda_file;
+use warpsmith_device::{DeviceError, Nvrtc, Target};
 use warpsmith_formats::write_output;
 
 use warpsmith_console::exit::Outcome;
-use warpsmith_console::global::Global;
-use warpsmith_console::output;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::output as console;
+
+use super::machine_code;
+use crate::kernel::verify::case::explain;
 
 /// How to compile CUDA C++.
 #[derive(Args)]
@@ -59,20 +62,40 @@ fn parse_target(text: &str) -> Result<Target, String> {
     }
 }
 
+/// What becomes of a CUDA file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CudaOutput {
+    /// What the architecture says: PTX or machine code.
+    Code,
+    /// PTX, of whichever architecture.
+    Ptx,
+    /// What the machine code costs.
+    Statistics,
+}
+
 /// Compiles `file`; writes to `out`, or to standard output.
 pub(crate) fn run(
     global: &Global,
     file: &Path,
     out: Option<&Path>,
     options: &CudaOptions,
+    output: CudaOutput,
 ) -> Result<Outcome> {
-    let source =
-        read_cuda_source(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let nvrtc = options.nvrtc()?;
-    let mut settings = CompileOptions::new(options.arch);
-    settings.flags.extend(options.flags.iter().cloned());
-    let name = file.display().to_string();
-    let compiled = CompileCache::for_user().compile(&nvrtc, &name, &source, &settings)?;
+    let sm = machine_code::architecture(options);
+    let target = match (output, options.arch) {
+        (CudaOutput::Code, target) => target,
+        (CudaOutput::Ptx, Target::Ptx(sm) | Target::Cubin(sm)) => Target::Ptx(sm),
+        (CudaOutput::Statistics, _) => Target::Cubin(sm),
+    };
+    let done = compile_cuda_file(file, &options.flags, &nvrtc, target).map_err(explain)?;
+    if done.without_host_code {
+        console::note(
+            global,
+            &format!("`{}` compiles without its host code", file.display()),
+        );
+    }
+    let compiled = done.compiled;
     let (major, minor) = nvrtc.version();
     let how = if compiled.from_cache {
         "from the cache, "
@@ -81,28 +104,37 @@ pub(crate) fn run(
     };
     if global.verbose {
         let place = nvrtc.path().display();
-        output::note(global, &format!("{how}NVRTC {major}.{minor} at {place}"));
+        console::note(global, &format!("{how}NVRTC {major}.{minor} at {place}"));
     }
     if !compiled.log.is_empty() {
-        output::note(global, &compiled.log);
+        console::note(global, &compiled.log);
     }
     if let Some(trouble) = &compiled.cache_trouble {
         let cause = std::error::Error::source(trouble).map(|cause| format!(": {cause}"));
-        output::note(
+        console::note(
             global,
             &format!("warning: {trouble}{}", cause.unwrap_or_default()),
         );
         if let Some(hint) = trouble.hint() {
-            output::note(global, &format!("hint: {hint}"));
+            console::note(global, &format!("hint: {hint}"));
         }
     }
-    let code = match compiled.ptx() {
-        Some(text) => text.as_bytes(),
-        None => &compiled.code,
+    let table;
+    let bytes = match (output, compiled.ptx()) {
+        (CudaOutput::Statistics, _) => {
+            let (text, json) = machine_code::statistics_of(sm, &compiled.code)?;
+            table = match global.format {
+                Format::Json => format!("{json:#}\n"),
+                Format::Human => text,
+            };
+            table.as_bytes()
+        }
+        (_, Some(text)) => text.as_bytes(),
+        (_, None) => &compiled.code,
     };
     match out {
-        Some(path) => write_output(path, code)?,
-        None => stdout().lock().write_all(code)?,
+        Some(path) => write_output(path, bytes)?,
+        None => stdout().lock().write_all(bytes)?,
     }
     Ok(Outcome::Fine)
 }

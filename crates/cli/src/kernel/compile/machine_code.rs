@@ -47,22 +47,31 @@ pub(super) fn statistics(
     text: &str,
     options: &CudaOptions,
 ) -> Result<Result<(String, serde_json::Value), Vec<Finding>>> {
-    let sm = match options.target() {
+    let sm = architecture(options);
+    match compile(file, text, Target::Cubin(sm), options)? {
+        Ok(compiled) => Ok(Ok(statistics_of(sm, &compiled.code)?)),
+        Err(findings) => Ok(Err(findings)),
+    }
+}
+
+/// The architecture whose machine code is counted.
+pub(super) fn architecture(options: &CudaOptions) -> u32 {
+    match options.target() {
         Target::Cubin(sm) => sm,
         Target::Ptx(_) => DEFAULT_SM,
-    };
-    let compiled = match compile(file, text, Target::Cubin(sm), options)? {
-        Ok(compiled) => compiled,
-        Err(findings) => return Ok(Err(findings)),
-    };
-    let Some(kernels) = kernel_resources(&compiled.code) else {
+    }
+}
+
+/// What machine code costs, as a table and as JSON.
+pub(super) fn statistics_of(sm: u32, code: &[u8]) -> Result<(String, serde_json::Value)> {
+    let Some(kernels) = kernel_resources(code) else {
         anyhow::bail!(
             "cannot read the machine code that NVRTC wrote for sm_{sm}: not a 64-bit ELF"
         );
     };
     let costs: Vec<Cost> = kernels.into_iter().map(cost).collect();
     let json = serde_json::json!({ "architecture": format!("sm_{sm}"), "kernels": costs });
-    Ok(Ok((table(sm, &costs), json)))
+    Ok((table(sm, &costs), json))
 }
 
 fn cost(kernel: KernelResources) -> Cost {

@@ -16,7 +16,7 @@ use warpsmith_formats::{OutputFile, write_output};
 use warpsmith_interpreter::Interpreter;
 use warpsmith_spirv::{Spirv, SpirvTarget, metal};
 
-use super::cuda::CudaOptions;
+use super::cuda::{CudaOptions, CudaOutput};
 use super::machine_code;
 use super::texts::Texts;
 use crate::kernel::python_file::{ProjectRoot, PythonFile};
@@ -169,6 +169,20 @@ impl PythonOptions {
             (Emit::Spirv | Emit::Msl, ..) | (_, false, _) => Ok(()),
             _ => bail!(
                 "`--adjoint` is for `--emit spirv` and `msl`; the other texts hold both directions"
+            ),
+        }
+    }
+
+    /// What becomes of a CUDA file.
+    pub(super) fn of_cuda_file(&self) -> Result<CudaOutput> {
+        let emit = self.emit.to_possible_value();
+        let emit = emit.as_ref().map_or("", |value| value.get_name());
+        match self.emit {
+            Emit::Cuda => Ok(CudaOutput::Code),
+            Emit::Ptx => Ok(CudaOutput::Ptx),
+            Emit::SassStats => Ok(CudaOutput::Statistics),
+            _ => bail!(
+                "`--emit {emit}` is for Python kernels: a CUDA file becomes `ptx`, `sass-stats`, or machine code with `--arch sm_NN`"
             ),
         }
     }

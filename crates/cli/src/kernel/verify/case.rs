@@ -363,7 +363,7 @@ pub(crate) fn without_gpu(global: &Global, case: &Case) -> Result<Outcome> {
         let target = Target::Ptx(75);
         match compile_cuda(case, &case.first_choice(), &nvrtc, target, &[]) {
             Ok(compiled) => {
-                check_code(case, &compiled.code).map_err(explain)?;
+                check_code(case, &compiled.compiled.code).map_err(explain)?;
                 let host = if compiled.without_host_code {
                     ", without its host code"
                 } else {
