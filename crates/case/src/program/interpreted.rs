@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Options, RUNTIME_LIBRARY, Type, compile};
+use warpsmith_compiler::{Compiler, Folder, Options, RUNTIME_LIBRARY, Type};
 use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc, Stream};
 use warpsmith_execution::{ForeignArgument, ForeignLaunch, GpuKernel, RunError};
 use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
@@ -55,7 +55,10 @@ impl WarpProgram {
             library: Some(RUNTIME_LIBRARY.into()),
             ..Options::default()
         };
-        let module = compile(&text, &options).map_err(Fault::Findings)?;
+        // Modules that it imports are found as `compile` and `exec` find them.
+        let folder = Folder::of(path, None);
+        let module = Compiler::new().compile_in(&text, &options, Some(&folder.place()));
+        let module = module.map_err(Fault::Findings)?;
         let place = match device {
             Device::Cuda(gpu) => {
                 let nvrtc = Nvrtc::find()?;

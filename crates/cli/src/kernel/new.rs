@@ -7,9 +7,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures, read_cuda_source};
-use warpsmith_compiler::{Options, compile, kernels};
+use warpsmith_compiler::{Compiler, Options};
+use warpsmith_core::Finding;
 use warpsmith_formats::{is_stdout, write_output};
 
+use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -66,8 +68,11 @@ impl New {
                 self.cuda(&text, &source)?
             }
             Some("py") => {
-                let text = fs::read_to_string(&self.file).with_context(unreadable)?;
-                self.warp(&text, &source)?
+                let file = PythonFile::read(&self.file, &ProjectRoot::default())?;
+                match self.warp(&file, &source)? {
+                    Ok(written) => written,
+                    Err(findings) => return file.refuse(global, "new", findings),
+                }
             }
             _ => bail!(
                 "cannot tell what `{}` is: the ending must be `.cu` or `.py`",
@@ -85,11 +90,13 @@ impl New {
             to_check,
         };
         output::print(global, &output::report("new", body), |body| {
+            let place = match is_stdout(&body.case) {
+                true => "the case".to_owned(),
+                false => body.case.display().to_string(),
+            };
             format!(
-                "wrote {} for kernel `{}`; {} lines are marked `check`\n",
-                body.case.display(),
-                body.kernel,
-                body.to_check
+                "wrote {place} for kernel `{}`; {} lines are marked `check`\n",
+                body.kernel, body.to_check
             )
         })?;
         Ok(Outcome::Fine)
@@ -97,36 +104,44 @@ impl New {
 
     fn cuda(&self, text: &str, source: &str) -> Result<(String, String)> {
         let found = kernel_signatures(text);
-        let names: Vec<String> = found.iter().map(|kernel| kernel.name.clone()).collect();
-        let name = self.choose(&names)?;
-        let signature = found.iter().find(|kernel| kernel.name == name);
+        let names: Vec<String> = found.iter().map(|kernel| kernel.path()).collect();
+        // Where one kernel has the name, its namespace need not be given.
+        let mut called = (found.iter()).filter(|kernel| Some(&kernel.name) == self.kernel.as_ref());
+        let name = match (called.next(), called.next()) {
+            (Some(only), None) => only.path(),
+            _ => self.choose(&names)?,
+        };
+        let signature = found.iter().find(|kernel| kernel.path() == name);
         let case = signature.map(|kernel| case_of_cuda(source, kernel));
         Ok((name, case.unwrap_or_default()))
     }
 
-    fn warp(&self, text: &str, source: &str) -> Result<(String, String)> {
+    fn warp(
+        &self,
+        file: &PythonFile,
+        source: &str,
+    ) -> Result<Result<(String, String), Vec<Finding>>> {
         let options = Options {
-            file: self.file.display().to_string(),
+            file: file.shown().to_owned(),
             library: self.library.text(&self.file)?,
             ..Options::default()
         };
-        let refused = |findings: Vec<warpsmith_core::Finding>| {
-            let first = findings.first().map(ToString::to_string);
-            anyhow::anyhow!(
-                "cannot compile `{}`: {}",
-                self.file.display(),
-                first.unwrap_or_default()
-            )
+        let names = match file.kernels(&options) {
+            Ok(names) => names,
+            Err(findings) => return Ok(Err(findings)),
         };
-        let name = self.choose(&kernels(text, &options).map_err(refused)?)?;
+        let name = self.choose(&names)?;
         let options = Options {
             kernel: Some(name.clone()),
             ..options
         };
-        let module = compile(text, &options).map_err(refused)?;
+        let module = match file.compile(&mut Compiler::new(), &options) {
+            Ok(module) => module,
+            Err(findings) => return Ok(Err(findings)),
+        };
         let case = case_of_warp(source, &name, &module)
             .map_err(|problem| anyhow::anyhow!("cannot write a case for `{name}`: {problem}"))?;
-        Ok((name, case))
+        Ok(Ok((name, case)))
     }
 
     fn choose(&self, names: &[String]) -> Result<String> {

@@ -1,11 +1,15 @@
 //! A Python file as it is: its own text, and the project whose modules it imports.
 
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::{Binding, Compiler, EachKernel, Folder, Options, Roots, render};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::output;
 use warpsmith_core::Finding;
 
 /// Where a file's project is.
@@ -55,12 +59,7 @@ impl ProjectRoot {
         self.root.as_deref()
     }
 
-    /// The modules of a file's project.
-    pub(crate) fn folder(&self, path: &Path) -> Folder {
-        Folder::of(path, self.root.as_deref())
-    }
-
-    /// The same, where other files share them.
+    /// The modules of a file's project, where other files share them.
     fn folder_within(&self, shared: &Roots, path: &Path) -> Folder {
         Folder::within(shared, path, self.root.as_deref())
     }
@@ -94,6 +93,11 @@ impl PythonFile {
         &self.text
     }
 
+    /// The file's name as it is shown.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
     /// Whether a word stands anywhere in the file.
     pub(crate) fn mentions(&self, word: &str) -> bool {
         self.text.contains(word)
@@ -108,6 +112,11 @@ impl PythonFile {
         compiler.compile_in(&self.text, options, Some(&self.folder.place()))
     }
 
+    /// The names of the file's kernels.
+    pub(crate) fn kernels(&self, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
+        Compiler::new().kernels_in(&self.text, options, Some(&self.folder.place()))
+    }
+
     /// Compiles every kernel of the file.
     pub(crate) fn compile_each(
         &self,
@@ -116,6 +125,25 @@ impl PythonFile {
         done: &mut EachKernel<'_>,
     ) -> Result<(), Vec<Finding>> {
         compiler.compile_each(&self.text, options, Some(&self.folder.place()), done)
+    }
+
+    /// Ends an operation whose file or kernel does not compile: says why, with its lines.
+    pub(crate) fn refuse(
+        &self,
+        global: &Global,
+        operation: &'static str,
+        findings: Vec<Finding>,
+    ) -> Result<Outcome> {
+        if global.format == Format::Json {
+            let mut report = output::report(operation, ());
+            report.findings = findings;
+            output::print(global, &report, |()| String::new())?;
+        } else {
+            for finding in &findings {
+                write!(stderr(), "{}", self.render(finding))?;
+            }
+        }
+        Ok(Outcome::NotFine)
     }
 
     /// A finding with its line, which may be a module's that the file imports.

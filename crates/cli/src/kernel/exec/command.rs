@@ -10,7 +10,6 @@ use serde::Serialize;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Compiler, Options};
-use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, DeviceChoice, Nvrtc, VulkanDevice};
 use warpsmith_execution::{GpuKernel, VulkanError, VulkanProgram, differs_from_interpreter};
 use warpsmith_formats::OutputFile;
@@ -165,7 +164,7 @@ impl Exec {
         };
         let module = match source.compile(&mut Compiler::new(), &options) {
             Ok(module) => module,
-            Err(findings) => return self.refuse(global, &source, findings),
+            Err(findings) => return source.refuse(global, "exec", findings),
         };
         let planned = if self.adjoint {
             Interpreter::adjoint(&module)
@@ -174,7 +173,7 @@ impl Exec {
         };
         let interpreter = match planned {
             Ok(interpreter) => interpreter,
-            Err(findings) => return self.refuse(global, &source, findings),
+            Err(findings) => return source.refuse(global, "exec", findings),
         };
         let limit = self.limit.map(Duration::from_secs_f64);
         let interpreter = match limit {
@@ -196,7 +195,7 @@ impl Exec {
             let device = VulkanDevice::open(index)?;
             let program = match VulkanProgram::build(&device, &module, interpreter) {
                 Err(VulkanError::Refused(findings)) => {
-                    return self.refuse(global, &source, findings);
+                    return source.refuse(global, "exec", findings);
                 }
                 built => built?,
             };
@@ -210,7 +209,7 @@ impl Exec {
                     differs_from_interpreter(facts, &module, self.adjoint, dim, given, &arguments);
                 match differs {
                     Err(VulkanError::Refused(findings)) => {
-                        return self.refuse(global, &source, findings);
+                        return source.refuse(global, "exec", findings);
                     }
                     Ok(Some(difference)) => {
                         bail!("{} and the interpreter differ in {difference}", facts.name)
@@ -362,25 +361,6 @@ impl Exec {
         // access outside an array.
         unsafe { kernel.run(gpu, module, direction, &self.dim, arguments)? };
         Ok(())
-    }
-
-    /// The kernel does not compile, or the interpreter does not know something in it.
-    fn refuse(
-        &self,
-        global: &Global,
-        source: &PythonFile,
-        findings: Vec<Finding>,
-    ) -> Result<Outcome> {
-        if global.format == Format::Json {
-            let mut report = output::report("exec", ());
-            report.findings = findings;
-            output::print(global, &report, |()| String::new())?;
-        } else {
-            for finding in &findings {
-                write!(stderr(), "{}", source.render(finding))?;
-            }
-        }
-        Ok(Outcome::NotFine)
     }
 }
 

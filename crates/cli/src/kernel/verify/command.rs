@@ -1,5 +1,6 @@
 //! The command: what its arguments name, and who checks that.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
@@ -10,7 +11,7 @@ use warpsmith_device::{Device, DeviceChoice, VulkanDevice};
 use super::one_off::OneOff;
 use super::workloads::{self, Against};
 use super::{case, cuda, jobs, native, vulkan};
-use crate::kernel::python_file::ProjectRoot;
+use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
@@ -123,8 +124,11 @@ impl Verify {
             [file] if file.ends_with(".cu") || file.ends_with(".ptx") => {
                 Some(self.one_off.case(file.as_ref())?)
             }
+            [file] if file.ends_with(".py") && self.one_off.only_kernel_given() => None,
             _ if self.one_off.any_given() => {
-                bail!("`--arg`, `--size`, `--grid` and the like go with one `.cu` or `.ptx` file")
+                bail!(
+                    "`--arg`, `--size`, `--grid` and the like go with one `.cu` or `.ptx` file, `--kernel` also with a `.py` file"
+                )
             }
             _ => None,
         };
@@ -156,8 +160,19 @@ impl Verify {
         if let [file] = &self.workloads[..]
             && jobs::is_kernel_file(file)
         {
+            let bind = self.root.bindings();
+            let jobs = if file.ends_with(".py") {
+                let source = Arc::new(PythonFile::read(file.as_ref(), &self.root)?);
+                match jobs::jobs_of(&source, self.one_off.kernel(), &bind)? {
+                    Ok(jobs) => jobs,
+                    Err(findings) => return source.refuse(global, "verify kernels", findings),
+                }
+            } else {
+                jobs::read_lines(file.as_ref())?
+            };
             let kernels = jobs::Kernels {
-                jobs: jobs::read_jobs(file.as_ref(), &self.root)?,
+                jobs,
+                bind,
                 seed: self.seed.unwrap_or_else(clock_seed),
                 library: self.library.for_running()?,
             };

@@ -1,20 +1,19 @@
 //! The part of `warpsmith verify` that is about Python kernels on CUDA: the GPU against the interpreter.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
-use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{KernelParity, verify_kernel};
 
-use super::jobs::{Job, Kernels, SIZE, first};
-use super::rows::{RACES, Row, Verdict, counted, difference, findings, first_line, outcome, table};
+use super::jobs::{Kernels, SIZE, first};
+use super::rows::{
+    RACES, Row, Standing, Verdict, counted, difference, each, findings, first_line, outcome, table,
+};
 
 #[derive(Serialize)]
 struct Body {
@@ -25,24 +24,15 @@ struct Body {
 
 /// Verifies every kernel of the file on the GPU.
 pub(super) fn run(global: &Global, kernels: &Kernels, gpu: &CudaDevice) -> Result<Outcome> {
-    let (jobs, seed) = (&kernels.jobs, kernels.seed);
     let nvrtc = Nvrtc::find()?;
     let cache = CompileCache::for_user();
-    let done = AtomicUsize::new(0);
     // Compiling is most of the work and uses every core; launches queue on one stream.
-    let verify = |job: &Job| {
-        let parity = match kernels.compile(job) {
-            Ok(module) => verify_kernel(gpu, &nvrtc, &cache, &module, SIZE, seed),
-            Err(findings) => KernelParity::Refused {
-                reason: first(&findings),
-            },
-        };
-        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
-        output::progress(global, &format!("{done} of {} kernels", jobs.len()));
-        Row::new(job, parity)
-    };
-    let rows: Vec<_> = jobs.par_iter().map(verify).collect();
-    output::progress(global, "");
+    let rows = each(global, kernels, |compiled| match compiled {
+        Ok(module) => verify_kernel(gpu, &nvrtc, &cache, &module, SIZE, kernels.seed),
+        Err(findings) => KernelParity::Refused {
+            reason: first(&findings),
+        },
+    });
     let facts = gpu.facts();
     let driver = facts.driver_version.as_deref().unwrap_or("unknown");
     let verified_on = format!("{} (sm_{}), driver {driver}", facts.name, facts.sm());
@@ -106,28 +96,15 @@ impl Verdict for KernelParity {
         }
     }
 
-    fn disagrees(&self) -> bool {
-        matches!(self, KernelParity::Disagrees { .. })
-    }
-
-    fn failed(&self) -> bool {
-        matches!(self, KernelParity::Failed { .. })
-    }
-
-    fn refused(&self) -> bool {
-        matches!(self, KernelParity::Refused { .. })
-    }
-
-    fn race(&self) -> Option<&Finding> {
+    fn standing(&self) -> Standing<'_> {
         match self {
             KernelParity::Agrees {
                 not_deterministic, ..
-            } => not_deterministic.as_deref(),
-            _ => None,
+            } => Standing::agreed(not_deterministic.as_deref()),
+            KernelParity::Disagrees { .. } => Standing::Disagrees,
+            KernelParity::Failed { .. } => Standing::Failed,
+            KernelParity::Refused { .. } => Standing::Refused,
+            KernelParity::NotExecutable { .. } => Standing::NotCompared,
         }
-    }
-
-    fn agrees(&self) -> bool {
-        matches!(self, KernelParity::Agrees { .. })
     }
 }

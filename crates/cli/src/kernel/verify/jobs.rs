@@ -2,17 +2,17 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Compiler, Options, compile};
+use warpsmith_compiler::{Binding, Compiler, Options, compile};
 use warpsmith_core::Finding;
 
-use crate::kernel::python_file::ProjectRoot;
+use crate::kernel::python_file::PythonFile;
 
 /// The square root of the number of threads, about.
 pub(super) const SIZE: usize = 24;
@@ -24,21 +24,24 @@ pub(super) struct Kernels {
     pub(super) seed: u64,
     /// The functions that Warp's library writes in Python.
     pub(super) library: Arc<str>,
+    /// What functions around kernels are called with.
+    pub(super) bind: Vec<Binding>,
 }
 
 /// One kernel to verify; a pair of a data set is one too.
 #[derive(Deserialize)]
 pub(super) struct Job {
     pub(super) id: String,
+    /// The source, where it is not a file's.
     #[serde(alias = "python")]
     source: String,
     #[serde(default, alias = "kernel_name")]
     pub(super) kernel: Option<String>,
     #[serde(default)]
     pub(super) tier: Option<String>,
-    /// The file that the source is, whose project it imports.
+    /// The file that it stands in, with the project whose modules that imports.
     #[serde(skip)]
-    file: Option<(PathBuf, ProjectRoot)>,
+    file: Option<Arc<PythonFile>>,
 }
 
 impl Kernels {
@@ -52,14 +55,13 @@ impl Kernels {
             kernel: job.kernel.clone(),
             ..options.clone()
         };
-        if let Some((path, root)) = &job.file {
+        if let Some(file) = &job.file {
             let named = Options {
-                file: path.display().to_string(),
-                bind: root.bindings(),
+                file: file.shown().to_owned(),
+                bind: self.bind.clone(),
                 ..named
             };
-            let folder = root.folder(path);
-            return Compiler::new().compile_in(&job.source, &named, Some(&folder.place()));
+            return file.compile(&mut Compiler::new(), &named);
         }
         // A source of one kernel needs no name, and an instance of a generic one has another.
         compile(&job.source, &options).or_else(|_| compile(&job.source, &named))
@@ -73,38 +75,49 @@ pub(super) fn is_kernel_file(name: &str) -> bool {
         .any(|ending| name.ends_with(ending))
 }
 
-pub(super) fn read_jobs(path: &Path, root: &ProjectRoot) -> Result<Vec<Job>> {
+/// The kernels of a Python file, or the one with this name; findings where it cannot be read.
+pub(super) fn jobs_of(
+    file: &Arc<PythonFile>,
+    kernel: Option<&str>,
+    bind: &[Binding],
+) -> Result<Result<Vec<Job>, Vec<Finding>>> {
+    let shown = file.shown();
+    let options = Options {
+        file: shown.to_owned(),
+        bind: bind.to_vec(),
+        ..Options::default()
+    };
+    let mut found = match file.kernels(&options) {
+        Ok(found) => found,
+        Err(findings) => return Ok(Err(findings)),
+    };
+    if found.is_empty() {
+        bail!("`{shown}` has no kernel");
+    }
+    if let Some(kernel) = kernel {
+        let all = found.join(", ");
+        found.retain(|name| name == kernel);
+        if found.is_empty() {
+            bail!("`{shown}` has no kernel `{kernel}`; it has {all}");
+        }
+    }
+    let job = |kernel: String| Job {
+        id: kernel.clone(),
+        source: String::new(),
+        kernel: Some(kernel),
+        tier: None,
+        file: Some(file.clone()),
+    };
+    Ok(Ok(found.into_iter().map(job).collect()))
+}
+
+/// The kernels of a file with one on each line.
+pub(super) fn read_lines(path: &Path) -> Result<Vec<Job>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
     let mut reader: Box<dyn Read> = Box::new(file);
     if path.extension().is_some_and(|extension| extension == "gz") {
         reader = Box::new(GzDecoder::new(reader));
-    }
-    if path.extension().is_some_and(|extension| extension == "py") {
-        let mut source = String::new();
-        reader
-            .read_to_string(&mut source)
-            .with_context(|| format!("cannot read `{name}`"))?;
-        let options = Options {
-            file: name.to_string(),
-            bind: root.bindings(),
-            ..Options::default()
-        };
-        let folder = root.folder(path);
-        let found = Compiler::new()
-            .kernels_in(&source, &options, Some(&folder.place()))
-            .map_err(|findings| anyhow::anyhow!("{}", first(&findings)))?;
-        if found.is_empty() {
-            bail!("`{name}` has no kernel");
-        }
-        let job = |kernel: String| Job {
-            id: kernel.clone(),
-            source: source.clone(),
-            kernel: Some(kernel),
-            tier: None,
-            file: Some((path.to_owned(), root.clone())),
-        };
-        return Ok(found.into_iter().map(job).collect());
     }
     let lines = BufReader::new(reader).lines().enumerate();
     lines

@@ -2,16 +2,13 @@
 //! interpreter, bit for bit.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_core::Finding;
 use warpsmith_execution::{NativeParity, verify_natively};
 
-use super::jobs::{Job, Kernels, SIZE, first};
-use super::rows::{Row, Verdict, counted, findings, first_line, outcome, table};
+use super::jobs::{Kernels, SIZE, first};
+use super::rows::{Row, Standing, Verdict, counted, each, findings, first_line, outcome, table};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
@@ -25,21 +22,12 @@ struct Body {
 
 /// Verifies every kernel of the file.
 pub(super) fn run(global: &Global, kernels: &Kernels) -> Result<Outcome> {
-    let (jobs, seed) = (&kernels.jobs, kernels.seed);
-    let done = AtomicUsize::new(0);
-    let verify = |job: &Job| {
-        let parity = match kernels.compile(job) {
-            Ok(module) => verify_natively(&module, SIZE, seed),
-            Err(findings) => NativeParity::Refused {
-                reason: first(&findings),
-            },
-        };
-        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
-        output::progress(global, &format!("{done} of {} kernels", jobs.len()));
-        Row::new(job, parity)
-    };
-    let rows: Vec<_> = jobs.par_iter().map(verify).collect();
-    output::progress(global, "");
+    let rows = each(global, kernels, |compiled| match compiled {
+        Ok(module) => verify_natively(&module, SIZE, kernels.seed),
+        Err(findings) => NativeParity::Refused {
+            reason: first(&findings),
+        },
+    });
     let body = Body {
         verified_on: "cpu",
         counts: counted(&rows),
@@ -91,28 +79,16 @@ impl Verdict for NativeParity {
         }
     }
 
-    fn disagrees(&self) -> bool {
-        matches!(self, NativeParity::Disagrees { .. })
-    }
-
-    fn failed(&self) -> bool {
-        false
-    }
-
-    fn refused(&self) -> bool {
-        matches!(self, NativeParity::Refused { .. })
-    }
-
-    fn race(&self) -> Option<&Finding> {
+    fn standing(&self) -> Standing<'_> {
         match self {
             NativeParity::Agrees {
                 not_deterministic, ..
-            } => not_deterministic.as_deref(),
-            _ => None,
+            } => Standing::agreed(not_deterministic.as_deref()),
+            NativeParity::Disagrees { .. } => Standing::Disagrees,
+            NativeParity::Refused { .. } => Standing::Refused,
+            NativeParity::Interpreted { .. } | NativeParity::NotExecutable { .. } => {
+                Standing::NotCompared
+            }
         }
-    }
-
-    fn agrees(&self) -> bool {
-        matches!(self, NativeParity::Agrees { .. })
     }
 }

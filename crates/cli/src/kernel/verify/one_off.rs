@@ -41,10 +41,23 @@ pub(super) struct OneOff {
 }
 
 impl OneOff {
+    /// The kernel's name.
+    pub(super) fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
+    /// Whether nothing but its name was said.
+    pub(super) fn only_kernel_given(&self) -> bool {
+        self.kernel.is_some() && !self.launch_given()
+    }
+
     /// Whether anything about a kernel was said.
     pub(super) fn any_given(&self) -> bool {
-        self.kernel.is_some()
-            || self.grid.is_some()
+        self.kernel.is_some() || self.launch_given()
+    }
+
+    fn launch_given(&self) -> bool {
+        self.grid.is_some()
             || self.block.is_some()
             || self.reference.is_some()
             || !(self.sizes.is_empty() && self.arguments.is_empty() && self.flags.is_empty())

@@ -1,14 +1,19 @@
 //! How each kernel of a file fared: rows, counts, findings and the table, the same for every device.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
 use serde::Serialize;
+use warpsmith_compiler::ir::Module;
 use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 use warpsmith_console::table::Table;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_execution::Difference;
 
-use super::jobs::Job;
+use super::jobs::{Job, Kernels};
 
 /// Longer tables show what is wrong alone.
 const SHORT: usize = 20;
@@ -19,16 +24,32 @@ pub(super) trait Verdict {
     fn word(&self) -> &'static str;
     /// What there is to say of this one.
     fn detail(&self) -> String;
-    /// Whether the results are other ones.
-    fn disagrees(&self) -> bool;
-    /// Whether it did not run.
-    fn failed(&self) -> bool;
-    /// Whether the compiler refuses it.
-    fn refused(&self) -> bool;
-    /// What threads race about, so that results depend on their order.
-    fn race(&self) -> Option<&Finding>;
-    /// Whether something was compared, and agreed.
-    fn agrees(&self) -> bool;
+    /// What follows from it.
+    fn standing(&self) -> Standing<'_>;
+}
+
+/// What follows from a comparison of one kernel.
+#[derive(Clone, Copy)]
+pub(super) enum Standing<'a> {
+    /// Something was compared, and agreed.
+    Agrees,
+    /// It agreed, but threads race, so that results depend on their order.
+    Races(&'a Finding),
+    /// The results differ.
+    Disagrees,
+    /// It did not run.
+    Failed,
+    /// The compiler refuses it.
+    Refused,
+    /// There was nothing to compare.
+    NotCompared,
+}
+
+impl<'a> Standing<'a> {
+    /// Of a kernel that agrees, and may have a race.
+    pub(super) fn agreed(race: Option<&'a Finding>) -> Self {
+        race.map_or(Self::Agrees, Self::Races)
+    }
 }
 
 /// What a kernel is whose threads race, and which agrees with few of them.
@@ -46,7 +67,7 @@ pub(super) struct Row<V> {
 }
 
 impl<V: Verdict> Row<V> {
-    pub(super) fn new(job: &Job, verdict: V) -> Self {
+    fn new(job: &Job, verdict: V) -> Self {
         Self {
             id: job.id.clone(),
             kernel: job.kernel.clone().unwrap_or_else(|| job.id.clone()),
@@ -56,21 +77,51 @@ impl<V: Verdict> Row<V> {
     }
 
     fn is_wrong(&self) -> bool {
-        self.verdict.disagrees() || self.verdict.failed()
+        matches!(
+            self.verdict.standing(),
+            Standing::Disagrees | Standing::Failed
+        )
     }
 
     /// What is wrong with a kernel that ran `somewhere`.
     fn finding(&self, somewhere: &str) -> Option<Finding> {
-        if let Some(race) = self.verdict.race() {
-            return Some(race.clone());
+        match self.verdict.standing() {
+            Standing::Races(race) => Some(race.clone()),
+            Standing::Disagrees => {
+                let kernel = &self.kernel;
+                let message =
+                    format!("kernel `{kernel}` {somewhere} is not what the interpreter says");
+                let finding = Finding::new("M050", Severity::Error, message);
+                Some(finding.because(self.id.clone(), self.verdict.detail()))
+            }
+            _ => None,
         }
-        self.verdict.disagrees().then(|| {
-            let kernel = &self.kernel;
-            let message = format!("kernel `{kernel}` {somewhere} is not what the interpreter says");
-            Finding::new("M050", Severity::Error, message)
-                .because(self.id.clone(), self.verdict.detail())
-        })
     }
+}
+
+/// Has each kernel compiled and `verify` compare it, on every core, with progress. It gets what the compiler said
+/// where that refused the kernel.
+pub(super) fn each<V: Verdict + Send>(
+    global: &Global,
+    kernels: &Kernels,
+    verify: impl Fn(Result<Module, Vec<Finding>>) -> V + Sync,
+) -> Vec<Row<V>> {
+    let done = AtomicUsize::new(0);
+    let count = kernels.jobs.len();
+    let of_one = |job: &Job| {
+        // A driver for the CPU compiles a large kernel for minutes.
+        let so_far = done.load(Ordering::Relaxed);
+        output::progress(
+            global,
+            &format!("{so_far} of {count} kernels, now `{}`", job.id),
+        );
+        let verdict = verify(kernels.compile(job));
+        done.fetch_add(1, Ordering::Relaxed);
+        Row::new(job, verdict)
+    };
+    let rows = kernels.jobs.par_iter().map(of_one).collect();
+    output::progress(global, "");
+    rows
 }
 
 /// What is wrong with kernels that ran `somewhere`.
@@ -82,13 +133,15 @@ pub(super) fn findings<V: Verdict>(rows: &[Row<V>], somewhere: &str) -> Vec<Find
 /// How a comparison of kernels ends: what is wrong or refused is not fine, and where nothing was compared nothing is
 /// decided.
 pub(super) fn outcome<V: Verdict>(rows: &[Row<V>]) -> Outcome {
-    if rows
-        .iter()
-        .any(|row| row.is_wrong() || row.verdict.refused())
-    {
+    let mut standings = rows.iter().map(|row| row.verdict.standing());
+    let wrong = |standing| {
+        use Standing::{Disagrees, Failed, Refused};
+        matches!(standing, Disagrees | Failed | Refused)
+    };
+    if standings.clone().any(wrong) {
         return Outcome::NotFine;
     }
-    match rows.iter().any(|row| row.verdict.agrees()) {
+    match standings.any(|standing| matches!(standing, Standing::Agrees | Standing::Races(_))) {
         true => Outcome::Fine,
         false => Outcome::Undecided,
     }

@@ -2,17 +2,16 @@
 //! interpreter.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_core::Finding;
 use warpsmith_device::VulkanDevice;
 use warpsmith_execution::{Closeness, VulkanParity, verify_on_vulkan};
 
-use super::jobs::{Job, Kernels, SIZE, first};
-use super::rows::{RACES, Row, Verdict, counted, difference, findings, first_line, outcome, table};
+use super::jobs::{Kernels, SIZE, first};
+use super::rows::{
+    RACES, Row, Standing, Verdict, counted, difference, each, findings, first_line, outcome, table,
+};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
@@ -42,23 +41,19 @@ struct Fared {
 
 /// Verifies every kernel of the file on the device.
 pub(super) fn run(global: &Global, kernels: &Kernels, device: &VulkanDevice) -> Result<Outcome> {
-    let (jobs, seed) = (&kernels.jobs, kernels.seed);
-    let done = AtomicUsize::new(0);
     // Drivers compile on every core; launches queue one after the other.
-    let verify = |job: &Job| {
-        let (compiled, parity) = match kernels.compile(job) {
-            Ok(module) => (true, verify_on_vulkan(device, &module, SIZE, seed)),
-            Err(findings) => {
-                let reason = first(&findings);
-                (false, VulkanParity::Refused { reason })
-            }
-        };
-        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
-        output::progress(global, &format!("{done} of {} kernels", jobs.len()));
-        Row::new(job, Fared { compiled, parity })
-    };
-    let rows: Vec<_> = jobs.par_iter().map(verify).collect();
-    output::progress(global, "");
+    let rows = each(global, kernels, |compiled| match compiled {
+        Ok(module) => Fared {
+            compiled: true,
+            parity: verify_on_vulkan(device, &module, SIZE, kernels.seed),
+        },
+        Err(findings) => Fared {
+            compiled: false,
+            parity: VulkanParity::Refused {
+                reason: first(&findings),
+            },
+        },
+    });
     let facts = device.facts();
     let verified_on = format!(
         "{} (Vulkan {}), driver {}",
@@ -155,29 +150,18 @@ impl Verdict for Fared {
         }
     }
 
-    fn disagrees(&self) -> bool {
-        matches!(self.parity, VulkanParity::Disagrees { .. })
-    }
-
-    fn failed(&self) -> bool {
-        matches!(self.parity, VulkanParity::Failed { .. })
-    }
-
-    fn refused(&self) -> bool {
-        !self.compiled
-    }
-
-    fn race(&self) -> Option<&Finding> {
+    fn standing(&self) -> Standing<'_> {
         match &self.parity {
             VulkanParity::Agrees {
                 not_deterministic, ..
-            } => not_deterministic.as_deref(),
-            _ => None,
+            } => Standing::agreed(not_deterministic.as_deref()),
+            VulkanParity::Disagrees { .. } => Standing::Disagrees,
+            VulkanParity::Failed { .. } => Standing::Failed,
+            VulkanParity::Refused { .. } if !self.compiled => Standing::Refused,
+            VulkanParity::Refused { .. } | VulkanParity::NotExecutable { .. } => {
+                Standing::NotCompared
+            }
         }
-    }
-
-    fn agrees(&self) -> bool {
-        matches!(self.parity, VulkanParity::Agrees { .. })
     }
 }
 
