@@ -40,6 +40,11 @@ impl Interruption {
         Arc::clone(&self.came)
     }
 
+    /// The same, for plans that are copied; kept until the process ends.
+    pub fn lasting_flag(&self) -> &'static AtomicBool {
+        Box::leak(Box::new(self.flag()))
+    }
+
     /// Whether it came.
     pub fn came(&self) -> bool {
         self.came.load(Ordering::Relaxed)

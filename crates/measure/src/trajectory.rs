@@ -71,7 +71,7 @@ pub fn judge_readings(bytes: &[f64], every: usize, plan: &LeakPlan) -> LeakRepor
     report
 }
 
-/// Runs `steps` steps; `watch` is told now and then how many are done.
+/// Runs `steps` steps; `watch` is told now and then how many are done, and says whether to go on.
 pub fn run(
     name: &str,
     sampler: &RunSampler,
@@ -79,7 +79,7 @@ pub fn run(
     device: &Device,
     steps: usize,
     budget: f64,
-    watch: &mut dyn FnMut(usize),
+    watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Trajectory, WorkloadError> {
     let every = steps.div_ceil(READINGS).max(1);
     let mut measurement = sampler.begin(name, target);
@@ -117,8 +117,8 @@ pub fn run(
             if let Some(vulkan) = device.vulkan() {
                 ledger.push(vulkan.ledger().stats().live as f64);
             }
-            if step % (every * 64) == 0 {
-                watch(step);
+            if step % (every * 64) == 0 && !watch(step) {
+                break;
             }
         }
     }

@@ -152,14 +152,16 @@ impl Leak {
                     .collect(),
             }]
         };
-        self.files.write(
+        let written = self.files.write(
             global,
             &format!("leak: {}", body.name),
             &[],
             sections,
             &report,
-        )?;
+        );
         output::print(global, &report, describe)?;
+        // A file that cannot be written loses nothing: the result stands above.
+        written?;
         Ok(outcome)
     }
 
@@ -317,6 +319,7 @@ impl Leak {
         device.warm_up()?;
         let parameters = Parameters::resolve(workload.parameters(), &self.settings)?;
         let sampler = RunSampler::new(&device, RunMode::EndToEnd)?;
+        let interruption = Interruption::listen()?;
         let mut target = sampler.target(workload.prepare(&device, &parameters, 1)?)?;
         let done = trajectory::run(
             workload.id(),
@@ -325,9 +328,15 @@ impl Leak {
             &device,
             self.steps,
             self.budget(),
-            &mut |step| output::progress(global, &format!("step {step} of {}", self.steps)),
+            &mut |step| {
+                output::progress(global, &format!("step {step} of {}", self.steps));
+                !interruption.came()
+            },
         )?;
         output::progress(global, "");
+        if interruption.came() {
+            output::note(global, "interrupted: judging the steps until then");
+        }
         Ok((workload.id().to_owned(), done.memory))
     }
 }

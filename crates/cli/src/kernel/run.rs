@@ -149,13 +149,13 @@ impl Run {
         let mut report = output::report("run", body);
         report.findings = findings;
         let body = &report.body;
-        self.files.write(
+        let written = self.files.write(
             global,
             &format!("run: {}", body.measurement.name),
             &[&body.measurement],
             || vec![measured::section(&body.measurement, &body.figures)],
             &report,
-        )?;
+        );
         output::print(global, &report, |body| {
             let failed = match body.failed_runs {
                 0 => String::new(),
@@ -176,6 +176,8 @@ impl Run {
                 }
             )
         })?;
+        // A file that cannot be written loses nothing: the result stands above.
+        written?;
         match body.left_running {
             0 => {}
             count => {

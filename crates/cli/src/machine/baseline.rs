@@ -67,10 +67,13 @@ impl Baseline {
             },
         };
         let differs = fleet.is_some_and(|fleet| compare(global, &mut report, &fleet.body));
-        if let Some(path) = &self.save {
-            write_output_durably(path, &serde_json::to_vec(&report)?)?;
-        }
+        let written = match &self.save {
+            Some(path) => write_output_durably(path, &serde_json::to_vec(&report)?),
+            None => Ok(()),
+        };
         output::print(global, &report, baseline_text)?;
+        // A file that cannot be written loses nothing: the result stands above.
+        written?;
         Ok(match report.body.fitness {
             Fitness::Fit => Outcome::fine_if(!differs),
             Fitness::NotFit | Fitness::CannotTell => Outcome::NotFine,

@@ -6,11 +6,14 @@ mod commands;
 mod configuration;
 mod history;
 #[cfg(target_os = "linux")]
+mod interrupted;
+#[cfg(target_os = "linux")]
 mod killed_recording;
 #[cfg(target_os = "linux")]
 mod locked_clocks;
 mod mistakes;
 mod program;
+mod python_kernels;
 mod scaling;
 mod telemetry;
 mod tone;

@@ -8,6 +8,7 @@
 //! Known limit: a state that outlives the run (a clock level, say) cannot be seen inside it. Spread
 //! runs over rounds for that; see [`super::rounds`].
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use super::distributions::normal_quantile;
 use super::order::{Ordered, median_of_sorted};
 
 /// What to aim for, and what to give up after.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct StopPlan {
     /// Half-width of the interval as a share of the median.
     pub target: f64,
@@ -31,6 +32,16 @@ pub struct StopPlan {
     pub timeout: Duration,
     /// Sampling ends at this many samples.
     pub maximum_count: usize,
+    /// Sampling ends when this becomes true.
+    pub interrupted: Option<&'static AtomicBool>,
+}
+
+impl StopPlan {
+    /// Whether somebody wants it to end.
+    pub fn was_interrupted(&self) -> bool {
+        let flag = self.interrupted;
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
 }
 
 impl Default for StopPlan {
@@ -42,6 +53,7 @@ impl Default for StopPlan {
             minimum_time: Duration::from_millis(100),
             timeout: Duration::from_secs(15),
             maximum_count: 10_000_000,
+            interrupted: None,
         }
     }
 }
@@ -56,6 +68,8 @@ pub enum StopReason {
     TimedOut,
     /// The number of samples was reached first, or was all that was requested.
     CountReached,
+    /// The user ended it.
+    Interrupted,
     /// The samples came from elsewhere.
     Imported,
 }
@@ -139,7 +153,9 @@ impl MedianStop {
             None => count >= self.plan.minimum_count && elapsed >= self.plan.minimum_time,
             Some(at) => count >= at,
         };
-        look || elapsed >= self.plan.timeout || count >= self.plan.maximum_count
+        look || elapsed >= self.plan.timeout
+            || count >= self.plan.maximum_count
+            || self.plan.was_interrupted()
     }
 
     /// Looks at all samples taken so far, and says whether and why to stop.
@@ -156,6 +172,8 @@ impl MedianStop {
         });
         if reached {
             Some(StopReason::IntervalReached)
+        } else if self.plan.was_interrupted() {
+            Some(StopReason::Interrupted)
         } else if elapsed >= self.plan.timeout {
             Some(StopReason::TimedOut)
         } else if samples.len() >= self.plan.maximum_count {
@@ -194,6 +212,20 @@ mod tests {
         assert!(!stop.is_due(64, Duration::from_millis(99)));
         assert_eq!(stop.look(&samples[..64], late), None);
         assert!(!stop.is_due(83, late) && stop.is_due(84, late));
+    }
+
+    #[test]
+    fn an_interruption_ends_it_at_the_next_sample() {
+        static FLAG: AtomicBool = AtomicBool::new(false);
+        let mut stop = MedianStop::new(StopPlan {
+            interrupted: Some(&FLAG),
+            ..StopPlan::default()
+        });
+        let early = Duration::from_millis(1);
+        assert!(!stop.is_due(2, early));
+        FLAG.store(true, Ordering::Relaxed);
+        assert!(stop.is_due(2, early));
+        assert_eq!(stop.look(&[1.0, 2.0], early), Some(StopReason::Interrupted));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use warpsmith_case::check_device;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{ActivityTrace, Device, DeviceChoice};
 use warpsmith_formats::write_output;
+use warpsmith_measure::command::CommandError;
 use warpsmith_measure::findings;
 use warpsmith_measure::roofline::Ceilings;
 use warpsmith_measure::run_sampler::{RunMode, RunTarget};
@@ -25,12 +26,14 @@ use super::launch_conditions::LaunchConditions;
 use super::list::list;
 use super::sampled::Sampled;
 use super::sheet::{Beside, Rows};
+use crate::kernel::command_end::ended;
 use crate::kernel::verify::case::without_gpu;
 use crate::machine::clock_guard::LockClocks;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::{Outcome, device_error};
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
+use warpsmith_console::interruption::Interruption;
 use warpsmith_console::measured::{self, Files};
 use warpsmith_console::numbers;
 use warpsmith_console::output;
@@ -241,9 +244,13 @@ impl Bench {
             true => Some(Ceilings::measure(&device)?),
             false => None,
         };
+        let interruption = Interruption::listen()?;
         let mut rows = match self.steps {
-            Some(steps) => self.trajectories(global, &jobs, steps, limit)?,
-            None => self.measure(global, &jobs, limit, ceilings.as_ref(), &mut found)?,
+            Some(steps) => self.trajectories(global, &jobs, (steps, limit), &interruption)?,
+            None => {
+                let ceilings = ceilings.as_ref();
+                self.measure(global, &jobs, limit, ceilings, &mut found, &interruption)?
+            }
         };
         output::progress(global, "");
         let beside = Beside {
@@ -253,7 +260,9 @@ impl Bench {
         if let Some(meanwhile) = &beside.meanwhile {
             rows.iter_mut().for_each(|row| row.attach(meanwhile));
         }
-        self.report(global, rows, found, &beside)
+        let outcome = self.report(global, rows, found, &beside)?;
+        let interrupted = interruption.came().then_some(CommandError::Interrupted);
+        ended(global, outcome, interrupted)
     }
 
     fn choose(&self, names: Vec<&String>) -> Result<Vec<Job>> {
@@ -289,14 +298,16 @@ impl Bench {
         let mut report = output::report("bench", Rows(rows));
         report.findings = found;
         let rows = &report.body;
-        self.files.write(
+        let written = self.files.write(
             global,
             "bench",
             &rows.measurements(),
             || rows.sections(beside),
             &report,
-        )?;
+        );
         output::print(global, &report, |rows| rows.describe(beside))?;
+        // A file that cannot be written loses nothing: the result stands above.
+        written?;
         let failed = report.worst() == Some(Severity::Error);
         Ok(Outcome::fine_if(!failed))
     }
@@ -308,10 +319,12 @@ impl Bench {
         limit: Duration,
         ceilings: Option<&Ceilings>,
         found: &mut Vec<Finding>,
+        interruption: &Interruption,
     ) -> Result<Vec<Row>> {
         let mut plan = StopPlan {
             target: self.target / 100.0,
             timeout: Duration::try_from_secs_f64(self.budget)?,
+            interrupted: Some(interruption.lasting_flag()),
             ..StopPlan::default()
         };
         if let Some(samples) = self.samples {
@@ -321,6 +334,9 @@ impl Bench {
         let mut begun = Vec::new();
         let mut unsupported = None;
         for (job, device) in jobs {
+            if interruption.came() {
+                break;
+            }
             output::progress(global, &job.name);
             let begin = || {
                 let parity = match self.no_check {
@@ -363,6 +379,9 @@ impl Bench {
         // Round-robin: a state of the machine that outlives one round meets every workload.
         for _ in 0..self.rounds {
             for (job, _, _, sampled, measurement) in &mut begun {
+                if interruption.came() {
+                    break;
+                }
                 let round = sampled.measure_round(measurement, &plan, &mut |progress| {
                     measured::show_progress(global, &job.name, plan.target, progress);
                 });
@@ -371,6 +390,10 @@ impl Bench {
         }
         let mut rows = Vec::new();
         for (job, device, parity, mut sampled, measurement) in begun {
+            if measurement.seconds.is_empty() {
+                // Interrupted before its first sample.
+                continue;
+            }
             if sampled.unheld() > 0 {
                 found.push(
                     Finding::new(
@@ -400,11 +423,14 @@ impl Bench {
         &self,
         global: &Global,
         jobs: &[(Job, Device)],
-        steps: usize,
-        limit: Duration,
+        (steps, limit): (usize, Duration),
+        interruption: &Interruption,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for (job, device) in jobs {
+            if interruption.came() {
+                break;
+            }
             let begin = job.begin(device, RunMode::EndToEnd, limit);
             let (sampler, mut target) = unless_it_never_ends(global, job, begin)?;
             let budget = warpsmith_measure::leak::detector::LeakPlan::default().budget;
@@ -417,6 +443,7 @@ impl Bench {
                 budget,
                 &mut |step| {
                     output::progress(global, &format!("{}  step {step} of {steps}", job.name));
+                    !interruption.came()
                 },
             );
             let done = unless_it_never_ends(global, job, done.map_err(Into::into))?;

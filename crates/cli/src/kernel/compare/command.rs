@@ -202,8 +202,9 @@ impl Compare {
             && let Some(baselines) = baselines::read_both(a, b)?
         {
             let compared = baselines.compare(self.threshold, self.any_machine)?;
-            compared.write(global, &self.files, self.markdown.as_deref())?;
-            return compared.print(global);
+            let written = compared.write(global, &self.files, self.markdown.as_deref());
+            let outcome = compared.print(global)?;
+            return written.map(|()| outcome);
         }
         let margin = self.margin / 100.0;
         let budget = Duration::try_from_secs_f64(self.budget)?;
@@ -256,13 +257,16 @@ impl Compare {
         let rows = &report.body;
         let samples: Vec<_> = rows.iter().flat_map(|row| [&row.a, &row.b]).collect();
         let sections = || page_sections(rows, margin);
-        self.files
-            .write(global, "compare", &samples, sections, &report)?;
-        if let Some(path) = &self.markdown {
-            write_output(path, markdown::table(rows).as_bytes())?;
-            output::note(global, &format!("wrote {}", path.display()));
-        }
+        let files = (self.files).write(global, "compare", &samples, sections, &report);
+        let table = match &self.markdown {
+            Some(path) => write_output(path, markdown::table(rows).as_bytes())
+                .map(|()| output::note(global, &format!("wrote {}", path.display()))),
+            None => Ok(()),
+        };
         output::print(global, &report, |rows| describe(rows))?;
+        // A file that cannot be written loses nothing: the result stands above.
+        files?;
+        table?;
         ended(global, outcome, failure)
     }
 

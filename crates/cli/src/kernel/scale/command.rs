@@ -99,10 +99,7 @@ impl Scale {
         let (body, failure) = match (&self.workload, &self.command, &self.from) {
             (_, Some(line), _) => self.commands(global, line)?,
             (_, _, Some(path)) => (self.table(path)?, None),
-            (workload, None, None) => (
-                self.workload(global, workload.as_deref().unwrap_or(""))?,
-                None,
-            ),
+            (workload, None, None) => self.workload(global, workload.as_deref().unwrap_or(""))?,
         };
         let mut report = output::report("scale", body);
         let name = report.body.name();
@@ -132,14 +129,16 @@ impl Scale {
             sections.extend(each.map(|(samples, figures)| measured::section(samples, figures)));
             sections
         };
-        self.files.write(
+        let written = self.files.write(
             global,
             &format!("scale: {name}"),
             &measurements,
             sections,
             &report,
-        )?;
+        );
         output::print(global, &report, Body::describe)?;
+        // A file that cannot be written loses nothing: the result stands above.
+        written?;
         ended(global, Outcome::Fine, failure)
     }
 
@@ -238,7 +237,7 @@ impl Scale {
         })
     }
 
-    fn workload(&self, global: &Global, name: &str) -> Result<Body> {
+    fn workload(&self, global: &Global, name: &str) -> Result<(Body, Option<CommandError>)> {
         let workloads = catalogue::choose(&[name.to_owned()])?;
         let [workload] = &workloads[..] else {
             bail!(
@@ -263,6 +262,7 @@ impl Scale {
         }
         let device = Device::open(global.device)?;
         device.warm_up()?;
+        let interruption = Interruption::listen()?;
         let study = SizeStudy {
             workload: workload.as_ref(),
             device: &device,
@@ -275,21 +275,27 @@ impl Scale {
             settings: &self.settings,
             plan: StopPlan {
                 timeout: Duration::try_from_secs_f64(self.budget)?,
+                interrupted: Some(interruption.lasting_flag()),
                 ..StopPlan::default()
             },
         };
         let mut rows = Vec::new();
         for size in sizes {
+            if interruption.came() {
+                break;
+            }
             rows.push(study.measure(size, &mut |name, progress| {
                 measured::show_progress(global, name, study.plan.target, progress);
             })?);
         }
         output::progress(global, "");
         let points: Vec<SizePoint> = rows.iter().map(SizeRow::point).collect();
-        let Some(scaling) = scaling::fit(&points) else {
+        let scaling = scaling::fit(&points);
+        let interrupted = interruption.came().then_some(CommandError::Interrupted);
+        if scaling.is_none() && interrupted.is_none() {
             bail!("no law fits: sizes must be above 1 and different from one another");
-        };
-        Ok(Body {
+        }
+        let body = Body {
             workload: Some(workload.id()),
             command: None,
             from: None,
@@ -301,10 +307,11 @@ impl Scale {
                 .map(|row| Row::Workload(Box::new(row)))
                 .collect(),
             clock: None,
-            scaling: Some(scaling),
+            scaling,
             memory: None,
             failure: None,
-        })
+        };
+        Ok((body, interrupted))
     }
 }
 

@@ -52,7 +52,10 @@ pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Resul
         &job.device,
         steps,
         budget,
-        &mut |step| job.step(format!("step {step} of {steps}")),
+        &mut |step| {
+            job.step(format!("step {step} of {steps}"));
+            true
+        },
     )?;
     facts.leak = Some(LeakFacts {
         workload: id.to_owned(),
