@@ -115,6 +115,7 @@ fn show_watch() {
         ..Settings::default()
     };
     let options = ScreenOptions {
+        ended: Default::default(),
         colour: true,
         title: String::new(),
         frame,

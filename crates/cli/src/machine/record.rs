@@ -49,6 +49,9 @@ pub(crate) struct Record {
 /// these two together.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// Time between readings of the host.
+const HOST: Duration = Duration::from_secs(1);
+
 impl Record {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         if !self.force {
@@ -57,6 +60,8 @@ impl Record {
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
         settings.process_use = true;
+        // A recording of seconds is to tell of them on a machine without a GPU too.
+        settings.schedule = settings.schedule.with_host(HOST);
         let Some(machine) = sampling::open(global, &settings)? else {
             return Ok(Outcome::CannotHere);
         };

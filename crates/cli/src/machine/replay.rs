@@ -63,8 +63,9 @@ impl Replay {
         let length = last.since(first);
         if self.at > length {
             bail!(
-                "`--at {:?}` is after the end: the recording is {length:?} long",
-                self.at
+                "`--at {}s` is after the end: the recording is {:.1} s long",
+                self.at.as_secs_f64(),
+                length.as_secs_f64()
             );
         }
         if self.once || global.format == Format::Json {

@@ -12,6 +12,7 @@ use warpsmith_telemetry::{Board, Settings, Tier, machine_identity, snapshot};
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Color, Format, Global};
+use warpsmith_console::interruption::Interruption;
 
 /// All readings of a healthy H200 take 30 ms; a GPU that takes this long is shown as hung.
 const SNAPSHOT_LIMIT: Duration = Duration::from_secs(2);
@@ -49,7 +50,7 @@ impl Watch {
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
         settings.process_use = true;
-        if self.once || global.format == Format::Json || !stdout().is_terminal() {
+        if self.once || global.format == Format::Json || !can_draw() {
             let Some(machine) = sampling::open(global, &settings)? else {
                 return Ok(Outcome::CannotHere);
             };
@@ -64,6 +65,11 @@ impl Watch {
         machine.stop();
         Ok(Outcome::Fine)
     }
+}
+
+/// Whether standard output is a terminal on which text can be placed.
+fn can_draw() -> bool {
+    stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
 }
 
 /// Prints a board as text or as a report.
@@ -91,14 +97,16 @@ pub(super) fn show(
         Color::Never => false,
         Color::Auto => std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
-    if !stdout().is_terminal() {
-        bail!("the live view needs a terminal; `--once` prints a snapshot");
+    if !can_draw() {
+        bail!("the live view needs a terminal that can draw; `--once` prints a snapshot");
     }
     let options = ScreenOptions {
         colour,
         title,
         frame: frame.clamp(Duration::from_millis(100), Duration::from_secs(1)),
         proc_root: Settings::default().proc_root,
+        // The terminal is given back before the program ends.
+        ended: Interruption::listen()?.flag(),
     };
     run(source, &options).context("cannot draw on this terminal")
 }

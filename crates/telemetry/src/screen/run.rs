@@ -6,6 +6,8 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event as Input, KeyCode, KeyEventKind};
@@ -102,9 +104,11 @@ pub struct ScreenOptions {
     pub frame: Duration,
     /// Where processes were looked up.
     pub proc_root: PathBuf,
+    /// Becomes true when a signal asks for the end.
+    pub ended: Arc<AtomicBool>,
 }
 
-/// Shows the board until the user quits. The terminal is given back as it was, also after an
+/// Shows the board until the user quits, or a signal asks for the end. The terminal is given back as it was, also after an
 /// error or a panic.
 pub fn run(mut source: Source<'_>, options: &ScreenOptions) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
@@ -149,7 +153,11 @@ fn show(
         } else {
             options.frame
         };
-        if !event::poll(frame)? {
+        let pressed = event::poll(frame)?;
+        if options.ended.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !pressed {
             continue;
         }
         let Input::Key(key) = event::read()? else {

@@ -25,6 +25,7 @@ fn the_view_itself() {
     };
     let proc_root = std::path::PathBuf::from(std::env::var(PROC).expect("a folder"));
     let options = ScreenOptions {
+        ended: Default::default(),
         colour: true,
         title: "a test".to_owned(),
         frame: Duration::from_millis(100),
