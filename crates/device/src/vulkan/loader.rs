@@ -89,8 +89,8 @@ fn open() -> Result<Loader, NoLoader> {
         });
         (library, entry)
     };
-    let words = |result: vk::Result| NoLoader {
-        seen: format!("{result:?} from `vkCreateInstance`"),
+    let words = |call: &str, result: vk::Result| NoLoader {
+        seen: format!("{result:?} from `{call}`"),
         manifests: complaints(),
     };
     let application = vk::ApplicationInfo::default()
@@ -114,9 +114,11 @@ fn open() -> Result<Loader, NoLoader> {
         .enabled_layer_names(&layers)
         .enabled_extension_names(&extensions);
     // SAFETY: the structure and the names in it outlive the call.
-    let instance = unsafe { entry.create_instance(&wanted, None) }.map_err(words)?;
+    let instance = unsafe { entry.create_instance(&wanted, None) };
+    let instance = instance.map_err(|result| words("vkCreateInstance", result))?;
     if validates() {
-        listen(&entry, &instance).map_err(words)?;
+        let heard = listen(&entry, &instance);
+        heard.map_err(|result| words("vkCreateDebugUtilsMessengerEXT", result))?;
     }
     Ok(Loader {
         instance,

@@ -1,6 +1,7 @@
 //! What is wrong with the manifests by which Vulkan's loader finds drivers; the loader itself says a number.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,17 +11,28 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What is wrong with the manifests that the loader reads, a sentence each.
 pub(super) fn complaints() -> Vec<String> {
+    complaints_with(|variable| env::var_os(variable), &folders())
+}
+
+/// The same with these variables and folders. Two variables replace the folders, one adds to them.
+fn complaints_with(
+    variables: impl Fn(&str) -> Option<OsString>,
+    folders: &[PathBuf],
+) -> Vec<String> {
+    let listed = |variable: &str| -> Option<Vec<String>> {
+        let value = variables(variable).filter(|value| !value.is_empty())?;
+        let paths = env::split_paths(&value).filter(|path| !path.as_os_str().is_empty());
+        Some(paths.flat_map(|path| named(variable, &path)).collect())
+    };
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
-        if let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) {
-            return env::split_paths(&value)
-                .filter(|path| !path.as_os_str().is_empty())
-                .flat_map(|path| named(variable, &path))
-                .collect();
+        if let Some(found) = listed(variable) {
+            return found;
         }
     }
-    let folders = folders();
-    let found = folders.iter().flat_map(|folder| manifests_in(folder));
-    found.filter_map(|path| complaint(&path)).collect()
+    let mut found = listed("VK_ADD_DRIVER_FILES").unwrap_or_default();
+    let manifests = folders.iter().flat_map(|folder| manifests_in(folder));
+    found.extend(manifests.filter_map(|path| complaint(&path)));
+    found
 }
 
 /// What is wrong with a path that a variable names: a manifest, or a folder of them.
@@ -149,5 +161,27 @@ mod tests {
         );
         let empty = named("VK_DRIVER_FILES", folder.path()).join("; ");
         assert!(empty.ends_with("which has no manifest"), "{empty}");
+    }
+
+    #[test]
+    fn a_variable_adds_to_the_folders_and_others_replace_them() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("driver.json"), "{}").unwrap();
+        let folders = [folder.path().to_owned()];
+        let with = |set: &str| {
+            let gone = |variable: &str| (variable == set).then(|| OsString::from("/gone.json"));
+            complaints_with(gone, &folders)
+        };
+        assert_eq!(with("nothing").len(), 1);
+        assert_eq!(with("VK_DRIVER_FILES").len(), 1);
+        let added = with("VK_ADD_DRIVER_FILES");
+        assert!(
+            added[0].starts_with("`VK_ADD_DRIVER_FILES` names `/gone.json`"),
+            "{added:?}"
+        );
+        assert!(
+            added[1].contains("driver.json` names no library"),
+            "{added:?}"
+        );
     }
 }
