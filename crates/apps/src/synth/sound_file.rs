@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use warpsmith_formats::OutputFile;
 use warpsmith_formats::flac::{BLOCK, FlacEncoder};
 use warpsmith_formats::wav::WavFormat;
@@ -18,12 +18,23 @@ pub(super) struct SoundFile {
     doing: String,
 }
 
+/// Endings of what is not written: other programs would read the file by its name.
+const OTHER_FORMATS: [&str; 11] = [
+    "aac", "aif", "aiff", "au", "caf", "m4a", "mp3", "oga", "ogg", "opus", "wma",
+];
+
 impl SoundFile {
     /// Creates the file for so many stereo frames and writes its head.
     pub(super) fn create(path: &Path, sample_rate: u32, frames: u64) -> Result<Self> {
-        let is_flac = path
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("flac"));
+        let ending = path.extension().unwrap_or_default();
+        let ending = ending.to_string_lossy().to_ascii_lowercase();
+        if OTHER_FORMATS.contains(&ending.as_str()) {
+            bail!(
+                "`{}`: music is written as WAV or FLAC; end its name in `.wav` or `.flac`, and convert it then",
+                path.display()
+            );
+        }
+        let is_flac = ending == "flac";
         let flac = is_flac.then(|| FlacEncoder::new(sample_rate, frames));
         let head = match &flac {
             Some(encoder) => encoder.head(),

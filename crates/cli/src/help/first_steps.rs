@@ -28,6 +28,8 @@ struct Folder {
     sounds: Vec<PathBuf>,
     /// Whether a build file speaks of CUDA.
     builds_cuda: bool,
+    /// Whether there are more files than were looked at.
+    is_partial: bool,
 }
 
 /// The text that says what to try.
@@ -89,8 +91,10 @@ fn look_into(place: &Path, depth: usize, left: &mut usize, folder: &mut Folder) 
     let Ok(entries) = fs::read_dir(place) else {
         return;
     };
-    let mut entries: Vec<_> = entries.flatten().take(*left).collect();
+    let mut all = entries.flatten();
+    let mut entries: Vec<_> = all.by_ref().take(*left).collect();
     *left -= entries.len();
+    folder.is_partial |= all.next().is_some();
     entries.sort_by_key(fs::DirEntry::file_name);
     let mut below = Vec::new();
     for entry in entries {
@@ -106,6 +110,7 @@ fn look_into(place: &Path, depth: usize, left: &mut usize, folder: &mut Folder) 
             _ => {}
         }
     }
+    folder.is_partial |= depth == 0 && !below.is_empty();
     if depth > 0 {
         for place in below {
             look_into(&place, depth - 1, left, folder);
@@ -147,6 +152,7 @@ fn describe(folder: &Folder) -> String {
     let count = |files: &[PathBuf], one: &str, many: &str| match files.len() {
         0 => None,
         1 => Some(format!("{} ({one})", files[0].display())),
+        n if folder.is_partial => Some(format!("at least {n} {many}")),
         n => Some(format!("{n} {many}")),
     };
     let parts: Vec<String> = [
@@ -303,6 +309,8 @@ mod tests {
         for nth in 0..MOST_FILES + 50 {
             fs::write(place.path().join(format!("{nth}.cu")), "").unwrap();
         }
-        assert_eq!(look(place.path()).cuda.len(), MOST_FILES);
+        let found = look(place.path());
+        assert_eq!(found.cuda.len(), MOST_FILES);
+        assert!(describe(&found).starts_with("at least 2000 CUDA sources"));
     }
 }

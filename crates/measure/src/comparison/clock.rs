@@ -121,9 +121,15 @@ pub fn choose(
     taken_away: Option<String>,
 ) -> Result<ClockChoice, String> {
     let Some(seen) = taken_away else {
+        // Where this thread waits for others, nobody reads what was taken from them.
+        let read = |side: &&Measurement| Bound::of(side) != Bound::NotRead;
+        let reason = match [a, b].iter().all(read) {
+            true => "the machine was quiet",
+            false => "whether the machine was taken away was not seen",
+        };
         return Ok(ClockChoice {
             clock: Clock::Wall,
-            reason: "the machine was quiet".to_owned(),
+            reason: reason.to_owned(),
         });
     };
     for side in [a, b] {
@@ -195,6 +201,11 @@ mod tests {
         let quiet = work(0.0, Some(0.0));
         let choice = choose(&quiet, &quiet, taken_away(&quiet)).unwrap();
         assert_eq!(choice.clock, Clock::Wall);
+        assert_eq!(choice.reason, "the machine was quiet");
+        let mut unseen = quiet.clone();
+        unseen.cpu_seconds.clear();
+        let choice = choose(&unseen, &quiet, taken_away(&unseen)).unwrap();
+        assert!(choice.reason.ends_with("was not seen"));
     }
 
     #[test]
