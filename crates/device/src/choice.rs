@@ -185,7 +185,7 @@ impl Device {
                 Ok(())
             }
             Self::Cuda(gpu) => gpu.warm_up(),
-            Self::Vulkan(device) => device.timer_bias().map(|_| ()),
+            Self::Vulkan(device) => device.warm_up(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! work that did not end, or a lost device, everything else is refused and nothing is freed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
@@ -44,6 +44,8 @@ pub(super) struct Shared {
     pub(super) staged: bool,
     queue: Mutex<Queue>,
     given_up: AtomicBool,
+    /// What its timer reads for nothing, in seconds, once that was measured.
+    pub(super) timer_bias: OnceLock<f64>,
 }
 
 struct Queue {
@@ -167,6 +169,7 @@ impl VulkanDevice {
                     staged,
                     queue: Mutex::new(Queue { queue }),
                     given_up: AtomicBool::new(false),
+                    timer_bias: OnceLock::new(),
                 }),
             })
         }
@@ -439,6 +442,7 @@ mod tests {
                     queue: vk::Queue::null(),
                 }),
                 given_up: AtomicBool::new(false),
+                timer_bias: OnceLock::new(),
             }),
         }
     }
@@ -466,7 +470,7 @@ mod tests {
             shared.run(commands, "run", Duration::from_secs(1)),
             kernel,
             recorded,
-            device.timer_bias().map(|_| ()),
+            device.warm_up(),
         ];
         for refused in refused {
             let error = refused.expect_err("the device is lost");

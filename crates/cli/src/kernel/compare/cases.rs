@@ -19,8 +19,6 @@ use warpsmith_console::progress_line::ProgressLine;
 
 /// How long a kernel may take to settle: the GPU is warm from the other one.
 const SETTLE: Duration = Duration::from_millis(100);
-/// The same, of one that has run before.
-const SETTLE_AGAIN: Duration = Duration::from_millis(10);
 /// What a size gets at least, where the checks before have used up the budget.
 const LEAST: Duration = Duration::from_millis(500);
 
@@ -39,16 +37,6 @@ fn sampled(job: &CaseJob, device: &Device, mode: RunMode) -> Result<Sampled> {
     sampler.set_settle(SETTLE);
     let target = sampler.target(job.prepare(device)?)?;
     Ok(Sampled::Here(sampler, target))
-}
-
-/// Makes a side's buffers and pipeline again. Where they lie decides the time of a small kernel on a Vulkan device,
-/// the more so where a CPU stands in for it: one pair for all rounds would show that as a difference of the kernels.
-fn make_again(side: &mut Sampled, job: &CaseJob, device: &Device) -> Result<()> {
-    if let Sampled::Here(sampler, target) = side {
-        sampler.set_settle(SETTLE_AGAIN);
-        *target = sampler.target(job.prepare(device)?)?;
-    }
-    Ok(())
 }
 
 /// Compares B with A. A kernel that does not match its reference is an error: its time says nothing.
@@ -127,11 +115,6 @@ pub(super) fn compare(
             empty_a,
             empty_b,
             &mut |side| {
-                let begins_round = taken > 0 && taken % (2 * plan.pairs) == 0;
-                if begins_round && device.vulkan().is_some() {
-                    make_again(&mut side_a, job_a, &device)?;
-                    make_again(&mut side_b, job_b, &device)?;
-                }
                 taken += 1;
                 line.update(|| format!("{name} ({} of {}): {taken} samples", at + 1, pairs.len()));
                 match side {
