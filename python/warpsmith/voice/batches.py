@@ -24,8 +24,8 @@ def batch(
     Signals may have any lengths; nothing is padded. `function` is one of this package, or one of
     your own that calls them: the work happens outside the interpreter's lock. The signal is its
     first argument, or `y`. Each result is, bit for bit, that of the signal on its own. An error says
-    which signal it is about, counted from 0: a `ValueError` in its message, others in a note (from
-    Python 3.11 on). Ctrl-C ends the work of all threads.
+    which signal it is about, counted from 0: a `ValueError` in its message, others in a note
+    (Python 3.11). Ctrl-C ends the work of all threads.
 
     With `device="cuda"`, signals on a GPU go to one of this package's functions together, so that
     short ones fill the GPU, too.
