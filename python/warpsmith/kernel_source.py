@@ -200,8 +200,8 @@ class SourceText:
         tree.name = name
         Resolver(self, function).resolve(tree, kinds is None)
         text = ast.unparse(tree)
-        places = _places_of(function, tree, text)
-        self._places[len(self._parts)] = [None] * (decorator.count("\n") + 1) + places
+        places: list[Place | None] = [None] * (decorator.count("\n") + 1)
+        self._places[len(self._parts)] = places + _places_of(function, tree, text)
         self._parts.append(f"{decorator}\n{text}")
 
     def value(self, value: Any, wanted: str) -> str | None:
