@@ -94,11 +94,13 @@ fn written_name(symbol: &str) -> String {
     loop {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let length: usize = rest[..digits].parse().unwrap_or(0);
-        let Some(name) = rest.get(digits..digits + length).filter(|_| length > 0) else {
+        // A file of machine code may hold any symbol.
+        let split = rest[digits..].split_at_checked(length);
+        let Some((name, behind)) = split.filter(|_| length > 0) else {
             break;
         };
         names.push(name);
-        rest = &rest[digits + length..];
+        rest = behind;
     }
     match names.is_empty() {
         true => symbol.to_owned(),
@@ -214,6 +216,8 @@ mod tests {
         );
         assert_eq!(written_name("_ZN2ns7softmaxIfEEvPT_"), "ns::softmax<…>");
         assert_eq!(written_name("_Zé"), "_Zé");
+        let endless = "_Z18446744073709551615k";
+        assert_eq!(written_name(endless), endless);
         assert!(found(None).unwrap_err().contains("3 kernels"));
     }
 
