@@ -148,6 +148,24 @@ fn heavy_dependencies_have_one_home() {
     }
 }
 
+/// A crate beyond this is read by nobody as a whole, and the others wait for it to compile.
+const MOST_LINES: usize = 26_000;
+
+#[test]
+fn no_crate_is_too_large() {
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        let lines: usize = (files.iter())
+            .map(|file| std::fs::read_to_string(file).unwrap().lines().count())
+            .sum();
+        let name = folder.display();
+        assert!(lines > 0, "{name} has no sources");
+        assert!(lines <= MOST_LINES, "{name} has {lines} lines; divide it");
+    }
+}
+
 /// What replaces a file under its reader, and the crate that does it for all others.
 const REPLACEMENTS: &[&str] = &[".persist(", "fs::rename(", "NamedTempFile"];
 const WRITER: &str = "crates/formats/";

@@ -23,27 +23,22 @@
 
 mod compile;
 mod diagnostic;
-mod emit;
 mod folder;
 mod globals;
 mod headers;
-mod hip;
-pub mod launch_abi;
 mod lower;
 mod overload;
 mod refused_text;
-pub mod runtime_header;
 mod syntax;
 
-pub use compile::{
-    Binding, Compiler, EachKernel, Options, RUNTIME_LIBRARY, compile, emit_cpu, emit_cuda, kernels,
-};
+pub use compile::{Binding, Compiler, EachKernel, Options, RUNTIME_LIBRARY, compile, kernels};
 pub use diagnostic::{FAMILY, render};
-pub use emit::{Target, emit, emit_both};
 pub use folder::{Folder, Roots};
 pub use globals::{ModuleText, Modules, Place};
-pub use hip::hip_text;
 pub use refused_text::refused_text;
+pub use warpsmith_emit::{
+    Target, emit, emit_both, emit_cpu, emit_cuda, hip_text, launch_abi, runtime_header,
+};
 pub use warpsmith_ir as ir;
 pub use warpsmith_ir::builtin::{
     BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,

@@ -5,11 +5,11 @@
 
 use warpsmith_lanes::{InstructionSet, Task};
 
-use super::half::round_half;
 use super::instruction::{Binary, Class, Unary};
 use super::lanes::{ALL, Cell, LANES, Mask, Registers, Word, each, spread};
 use super::operations::{self, Visitor};
 use warpsmith_ir::Comparison;
+use warpsmith_ir::half::round_half;
 use warpsmith_ir::types::Scalar;
 
 /// Writes `new` where the mask says.

@@ -4,12 +4,12 @@
 //! after the other, the fields of a struct in order. An array value is [`ARRAY_LEAVES`] leaves that say
 //! where it lies. In bytes, values lie as C lays them out.
 
-use super::box_query::BOX_QUERY;
-use super::hash_grid::GRID_QUERY_LEAVES;
 use super::memory::lane_bits;
 use super::object::Question;
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
+use warpsmith_spatial::GRID_QUERY_LEAVES;
+use warpsmith_spatial::box_query::BOX_QUERY;
 
 /// Buffer, first element, four sizes, four strides (in elements).
 pub const ARRAY_LEAVES: usize = 10;

@@ -7,9 +7,9 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 use super::lanes::is_wide;
 use super::layout::{Layout, Leaf, scalar_bytes};
+use warpsmith_ir::half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 use warpsmith_ir::types::Scalar;
 
 /// All values of one scalar of an array's elements.

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::box_query::{BOX_QUERY, BOX_QUERY_LEAVES, BOX_STEP, BoxQuery, FOUND, Shape};
-use super::bvh::Bvh;
-use super::edge_pair;
-use super::hash_grid::{GRID_QUERY_LEAVES, HashGrid};
-use super::mesh::Mesh;
-use super::texture::Texture;
-use super::triangle_pair::intersect;
-use super::volume::{Bits, MOST_NUMBERS, Volume, Voxel};
 use warpsmith_ir::types::{Scalar, Type};
+use warpsmith_spatial::box_query::{BOX_QUERY, BOX_QUERY_LEAVES, BOX_STEP, BoxQuery, FOUND, Shape};
+use warpsmith_spatial::edge_pair;
+use warpsmith_spatial::triangle_pair::intersect;
+use warpsmith_spatial::{
+    Bits, Bvh, GRID_QUERY_LEAVES, HashGrid, MOST_NUMBERS, Mesh, Texture, Volume, Voxel,
+};
 
 /// In a mesh's number: the tree over the boxes of its faces is meant, as if it were a [`Bvh`].
 pub(super) const BOXES_OF_MESH: u64 = 1 << 63;

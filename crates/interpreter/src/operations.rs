@@ -6,11 +6,11 @@
 //! Invariant: no input panics. Integer arithmetic wraps as two's complement; a zero divisor of an
 //! integer gives zero.
 
-use super::half::{round_bfloat16, round_half};
 use super::instruction::{Binary, Class, Unary};
 use super::lanes::Word;
 use super::special;
 use warpsmith_ir::Comparison;
+use warpsmith_ir::half::{round_bfloat16, round_half};
 use warpsmith_ir::types::Scalar;
 
 /// Receives the function of one scalar, or of two, that an operation is. None captures anything.

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::bvh::Bvh;
-use super::hash_grid::HashGrid;
-use super::mesh::Mesh;
 use super::object::{Object, Objects};
 use super::random::SplitMix;
-use super::volume::{Volume, Voxel};
 use crate::Argument;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::types::{Scalar, Type};
 use warpsmith_ir::{Callee, Function, Module, Number, Op, VarId};
+use warpsmith_spatial::{Bvh, HashGrid, Mesh, Volume, Voxel};
 
 /// Functions may hand a parameter on this deep.
 const DEEPEST: u32 = 16;

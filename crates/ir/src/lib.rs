@@ -22,6 +22,7 @@
 pub mod builtin;
 mod constant;
 mod function;
+pub mod half;
 mod lexer;
 pub mod names;
 mod op;

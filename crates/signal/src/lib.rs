@@ -23,6 +23,7 @@ mod reverb;
 mod segments;
 mod summit;
 mod trim;
+mod webrtc;
 
 pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
@@ -49,3 +50,4 @@ pub use reverb::{Reverb, ReverbSettings};
 pub use segments::{Bridging, Segment, segments};
 pub use summit::{parabola, summit};
 pub use trim::{TrimLook, TrimSettings, trim};
+pub use webrtc::{FrameMillis, WebrtcMode, WebrtcStream, WebrtcVad};

@@ -65,15 +65,16 @@ pub use statistics::{
     SpectralShape, SpectralStatistics, StatisticsStream, statistics_in_place, statistics_on_cuda,
 };
 pub use vad::{
-    FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
-    StatisticalSettings, StatisticalStream, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
-    neural_vad_on_cuda, periodicity_vad_on_cuda, speech_probabilities_on_cuda,
+    NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork, StatisticalSettings,
+    StatisticalStream, StatisticalVad, neural_vad_on_cuda, periodicity_vad_on_cuda,
+    speech_probabilities_on_cuda,
 };
 pub use warpsmith_neural::Weights;
 pub use warpsmith_signal as signal;
 pub use warpsmith_signal::{
-    Audio, Bridging, ChannelChoice, Conditioning, DeltaStream, Derivative, EnergyVad, Framing,
-    LevelStream, Levels, Loudness, Padding, Result, SILENCE_LUFS, Segment, SignalError,
-    SpectrumSettings, Symmetry, Window, check_finite, delta, integrated_loudness, segments,
+    Audio, Bridging, ChannelChoice, Conditioning, DeltaStream, Derivative, EnergyVad, FrameMillis,
+    Framing, LevelStream, Levels, Loudness, Padding, Result, SILENCE_LUFS, Segment, SignalError,
+    SpectrumSettings, Symmetry, WebrtcMode, WebrtcStream, WebrtcVad, Window, check_finite, delta,
+    integrated_loudness, segments,
 };
 pub use workloads::workloads;

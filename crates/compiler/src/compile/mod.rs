@@ -8,7 +8,6 @@ use warpsmith_core::Finding;
 mod reading;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
-use crate::emit::{Target, emit};
 use crate::globals::{Global, Place, ProjectModule, Scope};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::syntax::{Scratch, SourceText, Tree};
@@ -70,20 +69,6 @@ pub fn compile(source: &str, options: &Options) -> Result<Module, Vec<Finding>> 
 /// Findings, where the source cannot be read at all.
 pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
     Compiler::new().kernels_in(source, options, None)
-}
-
-/// A module as CUDA C++, without a prologue.
-pub fn emit_cuda(module: &Module) -> String {
-    let mut out = String::new();
-    emit(module, Target::Cuda, &mut out);
-    out
-}
-
-/// A module as C++ for the CPU, without a prologue.
-pub fn emit_cpu(module: &Module) -> String {
-    let mut out = String::new();
-    emit(module, Target::Cpu, &mut out);
-    out
 }
 
 /// A compiler that keeps its tables from one source to the next; compiling many small kernels is much
@@ -429,6 +414,7 @@ impl Compiler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit_cuda;
 
     /// A library of our own, built as Warp's is: a generic function, and a factory of functions.
     const LIBRARY: &str = "\

@@ -4,14 +4,14 @@
 use super::control::Machine;
 use crate::factorisation::{Factorisation, MOST_RESULTS};
 use crate::findings::Fault;
-use crate::half::{round_bfloat16, round_half};
-use crate::hash_grid::HashGrid;
 use crate::lanes::{Cell, Mask, each};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::{lane_bits, write_bytes};
 use crate::noise::{MOST_INPUTS, Noise, poisson};
 use crate::object::{MOST_WORDS, Object, Question};
+use warpsmith_ir::half::{round_bfloat16, round_half};
 use warpsmith_ir::types::Scalar;
+use warpsmith_spatial::HashGrid;
 
 /// A float's lane bits as a number.
 pub(super) fn number(ty: Scalar, bits: u64) -> f64 {

@@ -2,11 +2,11 @@
 
 use super::control::Machine;
 use crate::findings::Fault;
-use crate::half::{round_bfloat16, round_half};
 use crate::instruction::{Binary, BufferAt, Location, Space, Update};
 use crate::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::Column;
+use warpsmith_ir::half::{round_bfloat16, round_half};
 use warpsmith_ir::types::Scalar;
 
 /// An index counted from the end if it is negative; `None` out of range.

@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 use crate::lanes::Word;
+use warpsmith_ir::half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 
 /// An array's memory.
 #[derive(Clone, Copy, Debug)]

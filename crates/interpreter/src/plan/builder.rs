@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use super::access::Access;
 use super::program::{OwnArray, Parameter, Program};
-use crate::half::{round_bfloat16, round_half};
 use crate::instruction::{Binary, Instruction, Unary};
 use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
 use crate::tile::TileCall;
+use warpsmith_ir::half::{round_bfloat16, round_half};
 use warpsmith_ir::small_keys::Map;
 use warpsmith_ir::types::{Scalar, TypeId};
 use warpsmith_ir::{Comparison, Module, Number};

@@ -6,12 +6,12 @@ use super::frame::Frame;
 use super::mesh_call::results_of_query;
 use super::reference::Reference;
 use super::statement::{Arg, Statement};
-use crate::box_query::MOST;
 use crate::instruction::{Binary, Instruction};
 use crate::lanes::Cell;
 use crate::object::{BOXES_OF_MESH, Question};
 use warpsmith_ir::types::{Query, Scalar, Type};
 use warpsmith_ir::{Call, VarId};
+use warpsmith_spatial::box_query::MOST;
 
 /// Whether a builtin moves a search on and puts what it found into its second argument.
 pub(super) fn goes_on(name: &str) -> bool {

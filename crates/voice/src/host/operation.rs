@@ -9,7 +9,8 @@ use crate::effect::{DenoiseSettings, Denoiser, StretchSettings, pitch_shift, tim
 use crate::mel::MelFeature;
 use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::{PitchRange, PraatPitch, PraatSettings};
-use crate::vad::{FrameMillis, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad};
+use crate::vad::{StatisticalSettings, StatisticalVad};
+use warpsmith_signal::{FrameMillis, WebrtcMode, WebrtcVad};
 
 /// What an operation says of a signal.
 pub(super) type Plan = Box<dyn FnMut(&[f32]) -> Result<Vec<f32>> + Send>;

@@ -3,7 +3,6 @@
 mod periodicity;
 mod silero;
 mod statistical;
-mod webrtc;
 
 pub(crate) use periodicity::PERIODICITY;
 pub use periodicity::{PeriodicityVad, periodicity_vad_on_cuda};
@@ -13,4 +12,3 @@ pub use silero::{
     speech_probabilities_on_cuda,
 };
 pub use statistical::{StatisticalSettings, StatisticalStream, StatisticalVad};
-pub use webrtc::{FrameMillis, WebrtcMode, WebrtcStream, WebrtcVad};

@@ -1,6 +1,6 @@
 //! The detector: rates, frames, the decision over all bands, and hang-over.
 
-use warpsmith_signal::{Quality, Resampler, Result, SignalError};
+use crate::{Quality, Resampler, Result, SignalError};
 
 use super::bands::{BandSplitter, LEAST_ENERGY, LONGEST, Levels, PIECE};
 use super::decimation::{Halving, Sixth};

@@ -2,7 +2,7 @@
 //!
 //! Coordinates and weights are rounded as Warp's CPU rounds them.
 
-use super::half::half_to_f32;
+use warpsmith_ir::half::half_to_f32;
 
 /// What the numbers of a texture are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Texture {
 
     /// The texture in 4-byte words, as `texture.h` of the GPU's runtime reads it: three sizes, channels, the kind of
     /// texels, whether it is linear and normalized, what lies beside it along each axis; texels.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         let Sampling {
             linear,
             normalized,
@@ -239,7 +239,7 @@ impl Texture {
     }
 
     /// One channel at a place of as many coordinates as the texture has dimensions.
-    pub(super) fn sample(&self, place: &[f32], channel: usize) -> f32 {
+    pub fn sample(&self, place: &[f32], channel: usize) -> f32 {
         if !self.sampling.linear {
             let mut at = [0; 3];
             for (axis, coordinate) in place.iter().enumerate().take(3) {

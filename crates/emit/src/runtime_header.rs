@@ -61,7 +61,7 @@ const MARKER: &str = "//@ ";
 ///
 /// ```
 /// let text = "var_2 = wp::sin(var_1);";
-/// let prologue = warpsmith_compiler::runtime_header::prologue(text);
+/// let prologue = warpsmith_emit::runtime_header::prologue(text);
 /// assert!(prologue.contains("sinf"));
 /// assert!(!prologue.contains("quat_t"));
 /// ```
@@ -108,7 +108,7 @@ pub fn prologue(text: &str) -> String {
 ///
 /// ```
 /// let text = "var_2 = wp::mesh_get_bvh(var_1);";
-/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_get_bvh"]);
+/// assert_eq!(warpsmith_emit::runtime_header::missing(text), ["mesh_get_bvh"]);
 /// ```
 pub fn missing(text: &str) -> Vec<&str> {
     let catalogue = &*CATALOGUE;

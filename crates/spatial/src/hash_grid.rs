@@ -4,7 +4,7 @@ use warpsmith_ir::types::Scalar;
 
 /// Words of a search: the grid's number, the box of cells (first, last), the cell at hand, the range of
 /// points that is left of it, and the point found last.
-pub(super) const GRID_QUERY_LEAVES: usize = 13;
+pub const GRID_QUERY_LEAVES: usize = 13;
 
 const FIRST: usize = 1;
 const LAST: usize = 4;
@@ -31,15 +31,16 @@ fn coordinate(value: f32) -> i32 {
 }
 
 impl HashGrid {
-    pub(super) const QUERY: [Scalar; GRID_QUERY_LEAVES] = {
+    /// The types of a search's words.
+    pub const QUERY: [Scalar; GRID_QUERY_LEAVES] = {
         let mut words = [Scalar::I32; GRID_QUERY_LEAVES];
         words[0] = Scalar::U64;
         words
     };
     /// The words of a search that move on within a cell: the next place, the end, the point found.
-    pub(super) const IN_CELL: [usize; 3] = [NEXT, END, FOUND];
+    pub const IN_CELL: [usize; 3] = [NEXT, END, FOUND];
     /// Whether there is a further point, and the state behind it.
-    pub(super) const STEP: [Scalar; GRID_QUERY_LEAVES + 1] = {
+    pub const STEP: [Scalar; GRID_QUERY_LEAVES + 1] = {
         let mut words = [Scalar::I32; GRID_QUERY_LEAVES + 1];
         words[0] = Scalar::Bool;
         words[1] = Scalar::U64;
@@ -80,7 +81,7 @@ impl HashGrid {
 
     /// The grid in 4-byte words, as `hash_grid.h` of the GPU's runtime reads them: the size, the inverse
     /// width, the cells' starts, the points.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         out.extend(self.size.iter().flat_map(|n| n.to_le_bytes()));
         out.extend(self.inverse_width.to_le_bytes());
         let words = self.starts.iter().chain(&self.points);
@@ -94,12 +95,12 @@ impl HashGrid {
     }
 
     /// The point at a place of the order by cells.
-    pub(super) fn point(&self, index: usize) -> Option<i32> {
+    pub fn point(&self, index: usize) -> Option<i32> {
         self.points.get(index).copied()
     }
 
     /// The state of a search: all points of the cells that a ball's box touches.
-    pub(super) fn query(&self, given: &[u64], made: &mut [u64]) {
+    pub fn query(&self, given: &[u64], made: &mut [u64]) {
         let [x, y, z, radius] = [1, 2, 3, 4].map(|n| f32::from_bits(given[n] as u32));
         made[0] = given[0];
         let mut at = [0; 3];
@@ -128,7 +129,7 @@ impl HashGrid {
     }
 
     /// Whether there is a further point, then the state with that point; cells along x first.
-    pub(super) fn next(&self, given: &[u64], made: &mut [u64]) {
+    pub fn next(&self, given: &[u64], made: &mut [u64]) {
         let (more, state) = made.split_at_mut(1);
         state.copy_from_slice(given);
         more[0] = 0;

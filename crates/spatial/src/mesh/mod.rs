@@ -58,23 +58,23 @@ impl Searched {
 
 /// The point of a mesh that is nearest to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Nearest {
-    pub(super) face: i32,
+pub struct Nearest {
+    pub face: i32,
     /// Weights of the first two corners.
-    pub(super) u: f32,
-    pub(super) v: f32,
+    pub u: f32,
+    pub v: f32,
 }
 
 /// Where a ray meets a mesh first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Hit {
-    pub(super) face: i32,
-    pub(super) t: f32,
-    pub(super) u: f32,
-    pub(super) v: f32,
+pub struct Hit {
+    pub face: i32,
+    pub t: f32,
+    pub u: f32,
+    pub v: f32,
     /// Positive where the ray meets the side that the face's normal points from.
-    pub(super) sign: f32,
-    pub(super) normal: [f32; 3],
+    pub sign: f32,
+    pub normal: [f32; 3],
 }
 
 fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -281,7 +281,7 @@ impl Mesh {
     /// edges, whether there are winding numbers, how many groups and velocities; boxes; triangles as nine
     /// coordinates and a face's number, leaf after leaf; corners of all faces; points; where to go on behind
     /// each box; what winding numbers need of each box; groups with their roots; velocities.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         let searched = self.searched();
         let order = searched.tree.order();
         let counts = [
@@ -319,17 +319,17 @@ impl Mesh {
     }
 
     /// A corner of the faces, by its place among all of them.
-    pub(super) fn index(&self, at: usize) -> Option<i32> {
+    pub fn index(&self, at: usize) -> Option<i32> {
         self.faces.as_flattened().get(at).copied()
     }
 
     /// How many numbers of corners there are.
-    pub(super) fn corner_count(&self) -> usize {
+    pub fn corner_count(&self) -> usize {
         self.faces.as_flattened().len()
     }
 
     /// The points, or the velocities of them.
-    pub(super) fn vectors(&self, velocities: bool) -> &[[f32; 3]] {
+    pub fn vectors(&self, velocities: bool) -> &[[f32; 3]] {
         match velocities {
             true => &self.velocities,
             false => &self.points,
@@ -337,7 +337,7 @@ impl Mesh {
     }
 
     /// The point of such a corner, or its velocity.
-    pub(super) fn at_corner(&self, at: usize, velocity: bool) -> Option<[f32; 3]> {
+    pub fn at_corner(&self, at: usize, velocity: bool) -> Option<[f32; 3]> {
         let index = usize::try_from(self.index(at)?).ok()?;
         match self.vectors(velocity) {
             [] if velocity => Some([0.0; 3]),
@@ -346,7 +346,7 @@ impl Mesh {
     }
 
     /// A face's normal, of length 1; nothing but zeros where the face has no area.
-    pub(super) fn normal(&self, face: usize) -> Option<[f32; 3]> {
+    pub fn normal(&self, face: usize) -> Option<[f32; 3]> {
         let [a, b, c] = self.corners(face)?;
         let normal = cross(sub(b, a), sub(c, a));
         let length = dot(normal, normal).sqrt();
@@ -354,12 +354,12 @@ impl Mesh {
     }
 
     /// What is searched.
-    pub(super) fn tree(&self) -> &Tree {
+    pub fn tree(&self) -> &Tree {
         &self.searched().tree
     }
 
     /// The next face of a search whose box is touched.
-    pub(super) fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
+    pub fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
         let Searched {
             tree,
             faces,
@@ -374,7 +374,7 @@ impl Mesh {
     }
 
     /// The next face of a search by a box or a ball.
-    pub(super) fn next_face(&self, query: &mut BoxQuery<'_>) -> bool {
+    pub fn next_face(&self, query: &mut BoxQuery<'_>) -> bool {
         let Searched {
             tree,
             faces,
@@ -393,7 +393,7 @@ impl Mesh {
     }
 
     /// Whether a point lies inside, by its winding number where the mesh has them, else by rays.
-    pub(super) fn is_wound(&self, p: [f32; 3], accuracy: f32, threshold: f32) -> bool {
+    pub fn is_wound(&self, p: [f32; 3], accuracy: f32, threshold: f32) -> bool {
         let Searched {
             tree,
             corners,
@@ -407,7 +407,7 @@ impl Mesh {
     }
 
     /// How many faces of a part of the tree a ray meets.
-    pub(super) fn crossings(&self, root: u32, start: [f32; 3], direction: [f32; 3]) -> i32 {
+    pub fn crossings(&self, root: u32, start: [f32; 3], direction: [f32; 3]) -> i32 {
         let Searched { tree, corners, .. } = self.searched();
         let mut crossings = 0;
         tree.along(root, start, direction, f32::INFINITY, |triangle, most| {
@@ -419,12 +419,12 @@ impl Mesh {
     }
 
     /// The point of a face with the weights `u` and `v` of its first two corners.
-    pub(super) fn position(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
+    pub fn position(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
         Some(weighted(self.corners(face)?, u, v))
     }
 
     /// The velocity of such a point; zero where the mesh does not move.
-    pub(super) fn velocity(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
+    pub fn velocity(&self, face: usize, u: f32, v: f32) -> Option<[f32; 3]> {
         match self.velocities.is_empty() {
             true => self.faces.get(face).map(|_| [0.0; 3]),
             false => Some(weighted(self.of_corners(&self.velocities, face)?, u, v)),
@@ -432,7 +432,7 @@ impl Mesh {
     }
 
     /// The farthest corner of a face that is more than `least` away.
-    pub(super) fn farthest(&self, p: [f32; 3], least: f32) -> Option<Nearest> {
+    pub fn farthest(&self, p: [f32; 3], least: f32) -> Option<Nearest> {
         let (searched, mut found) = (self.searched(), None);
         let visit = searched.keeping(&mut found, |corners, best| {
             if is_sliver(corners) {
@@ -459,7 +459,7 @@ impl Mesh {
     }
 
     /// The nearest point that is less than `most` away.
-    pub(super) fn nearest(&self, p: [f32; 3], most: f32) -> Option<Nearest> {
+    pub fn nearest(&self, p: [f32; 3], most: f32) -> Option<Nearest> {
         let (searched, mut found) = (self.searched(), None);
         let visit = searched.keeping(&mut found, |corners, best| {
             let (u, v) = nearest_of(corners, p);
@@ -475,13 +475,7 @@ impl Mesh {
     }
 
     /// Where a ray meets a part of the tree first, up to `most` lengths of its direction.
-    pub(super) fn ray(
-        &self,
-        root: u32,
-        start: [f32; 3],
-        direction: [f32; 3],
-        most: f32,
-    ) -> Option<Hit> {
+    pub fn ray(&self, root: u32, start: [f32; 3], direction: [f32; 3], most: f32) -> Option<Hit> {
         let Searched {
             tree,
             faces,
@@ -519,7 +513,7 @@ impl Mesh {
 
     /// Which side of the surface a point lies on, by the normals of the faces around the nearest point: those
     /// as near as it, but for a share `epsilon` of the mean length of edges. Each counts by its angle there.
-    pub(super) fn side(&self, p: [f32; 3], nearest: Nearest, epsilon: f32) -> f32 {
+    pub fn side(&self, p: [f32; 3], nearest: Nearest, epsilon: f32) -> f32 {
         let Searched { tree, corners, .. } = self.searched();
         let tolerance = epsilon * self.searched().mean_edge;
         let face = usize::try_from(nearest.face).unwrap_or_default();
@@ -547,7 +541,7 @@ impl Mesh {
     }
 
     /// Whether a point lies inside: most of three rays leave through an odd number of faces.
-    pub(super) fn is_inside(&self, p: [f32; 3]) -> bool {
+    pub fn is_inside(&self, p: [f32; 3]) -> bool {
         let directions = [
             [0.577_215_7, 0.618_034, 0.533_751_2],
             [-0.801_783_7, 0.267_261_2, -0.534_522_5],

@@ -1,6 +1,7 @@
 //! 16-bit floating point: held in `f32`, rounded to nearest even after each operation.
 
 /// A half-precision number.
+#[inline]
 pub fn half_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let exponent = u32::from(bits >> 10) & 31;
@@ -15,6 +16,7 @@ pub fn half_to_f32(bits: u16) -> f32 {
 }
 
 /// The nearest half-precision number's bits.
+#[inline]
 pub fn f32_to_half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16) as u16 & 0x8000;
@@ -35,6 +37,7 @@ pub fn f32_to_half(value: f32) -> u16 {
 }
 
 /// The nearest bfloat16's bits: the upper half of a float.
+#[inline]
 pub fn f32_to_bfloat16(value: f32) -> u16 {
     if value.is_nan() {
         return 0x7fff;
@@ -44,6 +47,7 @@ pub fn f32_to_bfloat16(value: f32) -> u16 {
 }
 
 /// A bfloat16.
+#[inline]
 pub fn bfloat16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
@@ -51,7 +55,7 @@ pub fn bfloat16_to_f32(bits: u16) -> f32 {
 /// Rounds to what a half can hold: what [`f32_to_half`] and [`half_to_f32`] make of a number, in 32-bit
 /// steps without a branch, so that lanes are rounded together.
 #[inline(always)]
-pub(super) fn round_half(value: f32) -> f32 {
+pub fn round_half(value: f32) -> f32 {
     let bits = value.to_bits();
     let sign = bits & 0x8000_0000;
     let magnitude = bits & 0x7fff_ffff;
@@ -78,7 +82,7 @@ pub(super) fn round_half(value: f32) -> f32 {
 
 /// Rounds to what a bfloat16 can hold.
 #[inline]
-pub(super) fn round_bfloat16(value: f32) -> f32 {
+pub fn round_bfloat16(value: f32) -> f32 {
     bfloat16_to_f32(f32_to_bfloat16(value))
 }
 

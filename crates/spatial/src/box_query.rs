@@ -4,27 +4,28 @@
 
 use warpsmith_ir::types::Scalar;
 
-use super::box_tree::{NO_BOX, Tree};
+use crate::box_tree::{NO_BOX, Tree};
 
 /// Words of a search: the object's number; two points, or a point and the inverse of a direction; the radius; how
 /// far a ray goes; the kind; the box at hand and the one behind the last; the range of items that is left of a
 /// leaf; and the item found last.
-pub(super) const BOX_QUERY_LEAVES: usize = 15;
+pub const BOX_QUERY_LEAVES: usize = 15;
 
 const A: usize = 1;
 const B: usize = 4;
 const RADIUS: usize = 7;
 /// How far a ray goes.
-pub(super) const MOST: usize = 8;
+pub const MOST: usize = 8;
 const KIND: usize = 9;
 const AT: usize = 10;
 const END: usize = 11;
 const NEXT: usize = 12;
 const STOP: usize = 13;
 /// The item found last.
-pub(super) const FOUND: usize = 14;
+pub const FOUND: usize = 14;
 
-pub(super) const BOX_QUERY: [Scalar; BOX_QUERY_LEAVES] = {
+/// The types of a search's words.
+pub const BOX_QUERY: [Scalar; BOX_QUERY_LEAVES] = {
     let mut words = [Scalar::I32; BOX_QUERY_LEAVES];
     words[0] = Scalar::U64;
     let mut at = A;
@@ -36,7 +37,7 @@ pub(super) const BOX_QUERY: [Scalar; BOX_QUERY_LEAVES] = {
 };
 
 /// Whether there is a further item, and the state behind it.
-pub(super) const BOX_STEP: [Scalar; BOX_QUERY_LEAVES + 1] = {
+pub const BOX_STEP: [Scalar; BOX_QUERY_LEAVES + 1] = {
     let mut words = [Scalar::Bool; BOX_QUERY_LEAVES + 1];
     let mut at = 0;
     while at < BOX_QUERY_LEAVES {
@@ -62,7 +63,7 @@ pub enum Shape {
 impl Shape {
     /// The types of the words that a search begins with: the object's number, the shape, and the box to begin
     /// with where the object has parts.
-    pub(super) fn inputs(self, parts: bool) -> &'static [Scalar] {
+    pub fn inputs(self, parts: bool) -> &'static [Scalar] {
         use Scalar::{F32, I32, U64};
         match (self, parts) {
             (Self::Box | Self::Ray, true) => &[U64, F32, F32, F32, F32, F32, F32, I32],
@@ -75,21 +76,16 @@ impl Shape {
 }
 
 /// The state of a search.
-pub(super) struct BoxQuery<'w>(&'w mut [u64]);
+pub struct BoxQuery<'w>(&'w mut [u64]);
 
 impl<'w> BoxQuery<'w> {
     /// A search that goes on.
-    pub(super) fn of(words: &'w mut [u64]) -> Self {
+    pub fn of(words: &'w mut [u64]) -> Self {
         Self(words)
     }
 
     /// Begins a search at a box of the tree, -1 for the root; nothing where there is no such box.
-    pub(super) fn begin(
-        words: &'w mut [u64],
-        tree: &Tree,
-        shape: Shape,
-        given: &[u64],
-    ) -> Option<()> {
+    pub fn begin(words: &'w mut [u64], tree: &Tree, shape: Shape, given: &[u64]) -> Option<()> {
         let parts = given.len() == shape.inputs(true).len();
         let root = match parts {
             true => (*given.last()? as u32).cast_signed(),
@@ -137,13 +133,13 @@ impl<'w> BoxQuery<'w> {
     }
 
     /// Of a search by a ball: its middle and the square of its radius.
-    pub(super) fn ball(&self) -> Option<([f32; 3], f32)> {
+    pub fn ball(&self) -> Option<([f32; 3], f32)> {
         let radius = self.float(RADIUS);
         (self.0[KIND] == Shape::Ball as u64).then(|| (self.point(A), radius * radius))
     }
 
     /// Whether the shape touches a box.
-    pub(super) fn touches(&self, low: [f32; 3], high: [f32; 3]) -> bool {
+    pub fn touches(&self, low: [f32; 3], high: [f32; 3]) -> bool {
         let (a, b) = (self.point(A), self.point(B));
         if let Some((centre, square)) = self.ball() {
             let away = [0, 1, 2].map(|axis| {
@@ -181,7 +177,7 @@ impl<'w> BoxQuery<'w> {
     }
 
     /// Goes on to the next item that `hit` gives a number for; false where there is none.
-    pub(super) fn next(&mut self, tree: &Tree, hit: impl Fn(&Self, u32) -> Option<i32>) -> bool {
+    pub fn next(&mut self, tree: &Tree, hit: impl Fn(&Self, u32) -> Option<i32>) -> bool {
         loop {
             let (next, stop) = (self.0[NEXT], self.0[STOP]);
             if next < stop {

@@ -1,14 +1,15 @@
 //! Boxes that a program gives, under a tree.
 
-use super::box_query::BoxQuery;
-use super::box_tree::{Item, Tree};
+use crate::box_query::BoxQuery;
+use crate::box_tree::{Item, Tree};
 
 /// Boxes under a tree.
 #[derive(Debug)]
 pub struct Bvh {
     lows: Vec<[f32; 3]>,
     highs: Vec<[f32; 3]>,
-    pub(super) tree: Tree,
+    /// What is searched.
+    pub tree: Tree,
 }
 
 impl Bvh {
@@ -33,7 +34,7 @@ impl Bvh {
     /// The tree in 4-byte words, as `bvh.h` of the GPU's runtime reads them: how many boxes of the tree, given
     /// boxes and groups; the tree's boxes; where to go on behind each; given boxes with their numbers, leaf after
     /// leaf; groups with their roots.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         let (order, groups) = (self.tree.order(), self.tree.groups());
         let counts = [self.tree.nodes().len(), order.len(), groups.len()];
         out.extend(counts.iter().flat_map(|n| (*n as u32).to_le_bytes()));
@@ -52,7 +53,7 @@ impl Bvh {
     }
 
     /// The next box of a search.
-    pub(super) fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
+    pub fn next_box(&self, query: &mut BoxQuery<'_>) -> bool {
         query.next(&self.tree, |query, item| {
             let at = item as usize;
             query
@@ -64,8 +65,8 @@ impl Bvh {
 
 #[cfg(test)]
 mod tests {
-    use super::super::box_query::{BOX_QUERY_LEAVES, FOUND, Shape};
     use super::*;
+    use crate::box_query::{BOX_QUERY_LEAVES, FOUND, Shape};
 
     fn boxes(count: u32) -> (Vec<[f32; 3]>, Vec<[f32; 3]>) {
         let mut state = 7_u32;

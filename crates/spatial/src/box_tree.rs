@@ -4,30 +4,30 @@
 const IN_LEAF: usize = 4;
 
 /// Behind the last box.
-pub(super) const NO_BOX: u32 = u32::MAX;
+pub(crate) const NO_BOX: u32 = u32::MAX;
 
 /// What a tree is made of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
-    pub(super) low: [f32; 3],
-    pub(super) high: [f32; 3],
+pub struct Item {
+    pub low: [f32; 3],
+    pub high: [f32; 3],
     /// Any multiple of its middle, the same for all: items are told apart by it.
-    pub(super) middle: [f32; 3],
+    pub middle: [f32; 3],
 }
 
 /// A box, and what lies in it: items of the order, or two boxes from `first` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) low: [f32; 3],
-    pub(super) high: [f32; 3],
-    pub(super) first: u32,
+pub struct Node {
+    pub low: [f32; 3],
+    pub high: [f32; 3],
+    pub first: u32,
     /// Items of a leaf; 0 for an inner node.
-    pub(super) count: u32,
+    pub count: u32,
 }
 
 /// Boxes, the root first, and the order of the items in their leaves.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub struct Tree {
     nodes: Vec<Node>,
     order: Vec<u32>,
     /// For each box the one to go on with when nothing in it is wanted, or nothing is left in it.
@@ -77,7 +77,7 @@ impl Node {
 
 impl Tree {
     /// A tree over items. Those of a group, where there are groups, lie in a box without others.
-    pub(super) fn new(items: &[Item], groups: Option<&[i32]>) -> Self {
+    pub fn new(items: &[Item], groups: Option<&[i32]>) -> Self {
         let mut tree = Self {
             order: (0..items.len() as u32).collect(),
             ..Self::default()
@@ -95,7 +95,7 @@ impl Tree {
 
     /// The boxes in 4-byte words: both corners, the first item of the order or the first of two boxes, and how
     /// many items.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         for node in &self.nodes {
             let corners = node.low.into_iter().chain(node.high);
             out.extend(corners.flat_map(f32::to_le_bytes));
@@ -105,27 +105,27 @@ impl Tree {
     }
 
     /// Where to go on behind each box, in 4-byte words.
-    pub(super) fn flat_skips(&self, out: &mut Vec<u8>) {
+    pub fn flat_skips(&self, out: &mut Vec<u8>) {
         out.extend(self.skip.iter().flat_map(|n| n.to_le_bytes()));
     }
 
     /// The boxes.
-    pub(super) fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
     /// The items, leaf after leaf.
-    pub(super) fn order(&self) -> &[u32] {
+    pub fn order(&self) -> &[u32] {
         &self.order
     }
 
     /// Groups by number, each with its box.
-    pub(super) fn groups(&self) -> &[(i32, u32)] {
+    pub fn groups(&self) -> &[(i32, u32)] {
         &self.groups
     }
 
     /// The box that has a group's items and no others; -1 where there is no such group.
-    pub(super) fn group_root(&self, group: i32) -> i32 {
+    pub fn group_root(&self, group: i32) -> i32 {
         let at = self
             .groups
             .binary_search_by_key(&group, |(group, _)| *group);
@@ -133,7 +133,7 @@ impl Tree {
     }
 
     /// The box that a search begins at: -1 stands for the whole tree.
-    pub(super) fn part(&self, root: i32) -> Option<u32> {
+    pub fn part(&self, root: i32) -> Option<u32> {
         match u32::try_from(root) {
             Err(_) => Some(0),
             Ok(at) => ((at as usize) < self.nodes.len()).then_some(at),
@@ -141,7 +141,7 @@ impl Tree {
     }
 
     /// The box to go on with behind one.
-    pub(super) fn skip(&self, at: u32) -> u32 {
+    pub fn skip(&self, at: u32) -> u32 {
         self.skip.get(at as usize).copied().unwrap_or(NO_BOX)
     }
 
@@ -226,12 +226,12 @@ impl Tree {
     }
 
     /// Visits items that may lie nearer to a point than what `visit` gives, a square of a distance.
-    pub(super) fn nearest(&self, p: [f32; 3], best: f32, visit: impl FnMut(u32, f32) -> f32) {
+    pub fn nearest(&self, p: [f32; 3], best: f32, visit: impl FnMut(u32, f32) -> f32) {
         self.least(best, |node| node.distance(p), visit);
     }
 
     /// Visits items that may have a point farther from another than what `visit` gives, a square of a distance.
-    pub(super) fn furthest(&self, p: [f32; 3], best: f32, mut visit: impl FnMut(u32, f32) -> f32) {
+    pub fn furthest(&self, p: [f32; 3], best: f32, mut visit: impl FnMut(u32, f32) -> f32) {
         // The same search with the sign turned: negation is exact.
         let visit = |item, best: f32| -visit(item, -best);
         self.least(-best, |node| -node.farthest(p), visit);
@@ -270,7 +270,7 @@ impl Tree {
     }
 
     /// Visits items of a part of the tree that a ray may meet before what `visit` gives.
-    pub(super) fn along(
+    pub fn along(
         &self,
         root: u32,
         start: [f32; 3],

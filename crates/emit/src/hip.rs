@@ -32,7 +32,7 @@ static __device__ __forceinline__ unsigned short atomicCAS(unsigned short* p, un
 /// A self-contained text for HIP from the CUDA text of a kernel.
 ///
 /// ```
-/// let text = warpsmith_compiler::hip_text("extern \"C\" __global__ void k_cuda_kernel_forward() {}");
+/// let text = warpsmith_emit::hip_text("extern \"C\" __global__ void k_cuda_kernel_forward() {}");
 /// assert!(text.contains("#include <hip/hip_runtime.h>") && text.contains("k_hip_kernel_forward"));
 /// ```
 pub fn hip_text(cuda: &str) -> String {

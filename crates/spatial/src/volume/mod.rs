@@ -8,9 +8,9 @@ mod sample;
 mod voxel;
 
 use voxel::{INDEX_GRID, OF_INDICES, Places};
-pub(crate) use voxel::{MOST_NUMBERS, Voxel};
+pub use voxel::{MOST_NUMBERS, Voxel};
 
-pub(crate) use sample::Bits;
+pub use sample::Bits;
 use warpsmith_ir::types::Scalar;
 
 /// Where parts of the grid lie in its bytes.
@@ -119,14 +119,14 @@ impl Volume {
     }
 
     /// A volume of 512 voxels, each part a number of its own, to try kernels with.
-    pub(super) fn block(voxel: Voxel, mut number: impl FnMut() -> f32) -> Option<Self> {
+    pub fn block(voxel: Voxel, mut number: impl FnMut() -> f32) -> Option<Self> {
         Self::new(block(voxel, 0.0, |_, _| number())).ok()
     }
 
     /// The volume as `volume.h` of the GPU's runtime reads it: how many bytes the grid has, where its root
     /// is, the background, the maps, the grid.
     /// Of other kinds than `float32`, which that does not know, one without voxels, where all is zero.
-    pub(super) fn flat(&self, out: &mut Vec<u8>) {
+    pub fn flat(&self, out: &mut Vec<u8>) {
         let (grid, background) = match self.voxel {
             Some(Voxel::FLOAT) => (
                 self.bytes.as_slice(),
@@ -197,7 +197,7 @@ impl Volume {
     }
 
     /// The value of a voxel, of a volume of this kind.
-    pub(super) fn look_up(&self, voxel: Voxel, ijk: [i32; 3]) -> Bits {
+    pub fn look_up(&self, voxel: Voxel, ijk: [i32; 3]) -> Bits {
         if self.voxel != Some(voxel) {
             return [0; MOST_NUMBERS];
         }
@@ -206,12 +206,12 @@ impl Volume {
     }
 
     /// The value of the nearest voxel.
-    pub(super) fn closest(&self, voxel: Voxel, uvw: [f32; 3]) -> Bits {
+    pub fn closest(&self, voxel: Voxel, uvw: [f32; 3]) -> Bits {
         self.look_up(voxel, uvw.map(|x| x.round() as i32))
     }
 
     /// The number of a voxel among those that are stored, -1 where it is none of them.
-    pub(super) fn index(&self, ijk: [i32; 3]) -> i32 {
+    pub fn index(&self, ijk: [i32; 3]) -> i32 {
         let found = match (self.find(ijk), self.voxel) {
             (Some((at, true)), Some(voxel)) => self.index_in_leaf(voxel, at, ijk),
             (Some((at, true)), None) => self.active_index(at, ijk),
@@ -251,7 +251,7 @@ impl Volume {
     }
 
     /// How many voxels have numbers.
-    pub(super) fn count(&self) -> i32 {
+    pub fn count(&self) -> i32 {
         let tree = GRID_BYTES;
         let count = match self.voxel {
             None => self.take(tree + 56).map(u64::from_le_bytes),
@@ -264,21 +264,25 @@ impl Volume {
         [0, 3, 6].map(|row| m[row] * v[0] + m[row + 1] * v[1] + m[row + 2] * v[2])
     }
 
-    pub(super) fn to_index(&self, xyz: [f32; 3]) -> [f32; 3] {
+    /// A place of the world in voxels.
+    pub fn to_index(&self, xyz: [f32; 3]) -> [f32; 3] {
         let from_origin = [0, 1, 2].map(|axis| xyz[axis] - self.origin[axis]);
         Self::times(&self.inverse, from_origin)
     }
 
-    pub(super) fn to_world(&self, uvw: [f32; 3]) -> [f32; 3] {
+    /// A place in voxels in the world.
+    pub fn to_world(&self, uvw: [f32; 3]) -> [f32; 3] {
         let turned = Self::times(&self.matrix, uvw);
         [0, 1, 2].map(|axis| turned[axis] + self.origin[axis])
     }
 
-    pub(super) fn direction_to_index(&self, xyz: [f32; 3]) -> [f32; 3] {
+    /// A direction of the world in voxels.
+    pub fn direction_to_index(&self, xyz: [f32; 3]) -> [f32; 3] {
         Self::times(&self.inverse, xyz)
     }
 
-    pub(super) fn direction_to_world(&self, uvw: [f32; 3]) -> [f32; 3] {
+    /// A direction in voxels in the world.
+    pub fn direction_to_world(&self, uvw: [f32; 3]) -> [f32; 3] {
         Self::times(&self.matrix, uvw)
     }
 }

@@ -26,7 +26,7 @@ impl Mesh {
     }
 
     /// The gradients of the weights that `position` or `velocity` was given.
-    pub(crate) fn weights_gradient(
+    pub fn weights_gradient(
         &self,
         face: usize,
         velocity: bool,
@@ -39,12 +39,7 @@ impl Mesh {
     }
 
     /// The gradient of the point whose nearest one on a face has these weights, from the gradients of them.
-    pub(crate) fn nearest_gradient(
-        &self,
-        p: [f32; 3],
-        face: usize,
-        [u, v]: [f32; 2],
-    ) -> Option<[f32; 3]> {
+    pub fn nearest_gradient(&self, p: [f32; 3], face: usize, [u, v]: [f32; 2]) -> Option<[f32; 3]> {
         let corners = self.corners(face)?;
         let [a, b, c] = corners;
         let (at_a, at_b) = super::nearest_of(corners, p);
@@ -70,7 +65,7 @@ impl Mesh {
 
     /// The gradients of a ray's start and direction, from those of the distance and the weights where it meets
     /// a face.
-    pub(crate) fn ray_gradient(
+    pub fn ray_gradient(
         &self,
         start: [f32; 3],
         direction: [f32; 3],

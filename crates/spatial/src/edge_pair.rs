@@ -124,14 +124,14 @@ fn between(pair: &Pair, [p1, _, p2, _]: [[f32; 3]; 4]) -> [f32; 3] {
 }
 
 /// The shares along both edges at which they are nearest to each other, and the distance.
-pub(super) fn nearest(corners: [[f32; 3]; 4], epsilon: f32) -> [f32; 3] {
+pub fn nearest(corners: [[f32; 3]; 4], epsilon: f32) -> [f32; 3] {
     let pair = pair(corners, epsilon);
     let away = between(&pair, corners);
     [pair.s, pair.t, dot(away, away).sqrt()]
 }
 
 /// The gradients of the ends of both edges, from those of shares and distance.
-pub(super) fn gradient(
+pub fn gradient(
     corners: [[f32; 3]; 4],
     epsilon: f32,
     [mut gs, mut gt, gd]: [f32; 3],

@@ -5,7 +5,7 @@ use super::{MOST_NUMBERS, Volume, Voxel};
 use warpsmith_ir::types::Scalar;
 
 /// The numbers of a value, or of its gradients along each axis, as bits.
-pub(crate) type Bits = [u64; MOST_NUMBERS];
+pub type Bits = [u64; MOST_NUMBERS];
 
 /// The precision of a volume's numbers.
 trait Real: Copy {
@@ -101,7 +101,7 @@ impl Volume {
     }
 
     /// The value between voxels.
-    pub(crate) fn linear(&self, voxel: Voxel, uvw: [f32; 3]) -> Bits {
+    pub fn linear(&self, voxel: Voxel, uvw: [f32; 3]) -> Bits {
         match voxel.scalar() {
             Scalar::F32 => self.sum::<f32>(voxel, uvw),
             Scalar::F64 => self.sum::<f64>(voxel, uvw),
@@ -133,7 +133,7 @@ impl Volume {
     }
 
     /// How each number between voxels changes along each axis.
-    pub(crate) fn slopes(&self, voxel: Voxel, uvw: [f32; 3]) -> [[u64; 3]; MOST_NUMBERS] {
+    pub fn slopes(&self, voxel: Voxel, uvw: [f32; 3]) -> [[u64; 3]; MOST_NUMBERS] {
         match voxel.scalar() {
             Scalar::F32 => self.sum_of_slopes::<f32>(voxel, uvw),
             Scalar::F64 => self.sum_of_slopes::<f64>(voxel, uvw),
@@ -154,7 +154,7 @@ impl Volume {
     }
 
     /// What a place receives of the gradient of the value there, and of those of its slopes.
-    pub(crate) fn place_gradient(
+    pub fn place_gradient(
         &self,
         voxel: Voxel,
         uvw: [f32; 3],

@@ -1,18 +1,22 @@
-//! From IR to C++ text, for CUDA and for the CPU.
+//! From IR to C++ text, for CUDA and for the CPU; the runtime header before it, and how a launch packs the
+//! arguments of such a kernel.
 //!
 //! Everything is written into one buffer in one pass per section. The text after the prologue is
-//! reproduced byte for byte; see [`crate::emit_cuda`] and [`crate::emit_cpu`].
+//! reproduced byte for byte; see [`emit_cuda`] and [`emit_cpu`].
 
 mod body;
 mod buffer;
 mod device_function;
 mod forward;
+mod hip;
 mod kernel_cpu;
 mod kernel_cuda;
+pub mod launch_abi;
 mod literal;
 mod loops;
 mod places;
 mod reverse;
+pub mod runtime_header;
 mod structs;
 mod writer;
 
@@ -21,6 +25,8 @@ use buffer::Buffer;
 
 use warpsmith_ir::{Function, Module, Origin};
 
+pub use hip::hip_text;
+
 /// Which C++ dialect is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -28,6 +34,20 @@ pub enum Target {
     Cuda,
     /// C++ for the CPU: kernels called once per task.
     Cpu,
+}
+
+/// A module as CUDA C++, without a prologue.
+pub fn emit_cuda(module: &Module) -> String {
+    let mut out = String::new();
+    emit(module, Target::Cuda, &mut out);
+    out
+}
+
+/// A module as C++ for the CPU, without a prologue.
+pub fn emit_cpu(module: &Module) -> String {
+    let mut out = String::new();
+    emit(module, Target::Cpu, &mut out);
+    out
 }
 
 /// Appends a module's text, without a prologue, to `out`; gives where its backward kernel begins, which is
@@ -87,7 +107,7 @@ fn definitions(module: &Module, target: Target, text: &mut Buffer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, compile, emit_cpu, emit_cuda};
+    use warpsmith_compiler::{Options, compile};
 
     /// Bodies with the same lines, and those that leave early, stand on one line or have tiles.
     #[test]

@@ -4,7 +4,7 @@
 use std::ops::{Add, Mul, Neg, Sub};
 
 /// The arithmetic of the test.
-pub(super) trait Real:
+pub trait Real:
     Copy
     + PartialOrd
     + Add<Output = Self>
@@ -132,7 +132,7 @@ fn inside<T: Real>(p: [T; 2], t: [[T; 2]; 3]) -> bool {
 }
 
 /// Whether two triangles, by the coordinates of their corners, have a point in common.
-pub(super) fn intersect<T: Real>(corners: &[T; 18]) -> bool {
+pub fn intersect<T: Real>(corners: &[T; 18]) -> bool {
     let (points, _) = corners.as_chunks::<3>();
     let v = [points[0], points[1], points[2]];
     let u = [points[3], points[4], points[5]];

@@ -1,6 +1,6 @@
 //! WebRTC's decisions of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
-use warpsmith_signal::{Result, SignalError};
+use crate::{Result, SignalError};
 
 use super::detector::{FrameMillis, WebrtcMode, WebrtcVad};
 

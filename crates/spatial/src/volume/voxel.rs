@@ -3,7 +3,7 @@
 use warpsmith_ir::types::{Scalar, Type};
 
 /// The most numbers of a voxel.
-pub(crate) const MOST_NUMBERS: usize = 4;
+pub const MOST_NUMBERS: usize = 4;
 
 /// Numbers of one type, one, three or four of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
