@@ -13,6 +13,7 @@ mod fourier;
 mod frame;
 mod interrupt;
 mod kept;
+mod large;
 mod level;
 mod linear_prediction;
 mod loudness;
@@ -40,6 +41,7 @@ pub use frame::{
 };
 pub use interrupt::{checkpoint, interruptible};
 pub use kept::Kept;
+pub use large::{with_room, zeros};
 pub use level::{EnergyVad, LevelStream, Levels, energy};
 pub use linear_prediction::{ROOTS_TOGETHER, burg, polynomial_roots};
 pub use loudness::{Loudness, LoudnessMeter, SILENCE_LUFS, integrated_loudness};

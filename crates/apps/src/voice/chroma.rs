@@ -15,7 +15,7 @@ use super::frame_sizes::Peer;
 use super::input::Input;
 use super::live::{Framewise, Listening};
 use super::recording::analyse;
-use super::sheet::{Destination, Sheet, by_frames};
+use super::sheet::{Destination, Sheet, append_by_frames, by_frames};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::note;
@@ -116,9 +116,9 @@ impl Chroma {
                     ..spectrum
                 };
                 let mut classes = Classes::tuned(inside, rate, tuning)?;
-                Ok(move |samples: &[f32]| {
-                    let rows = by_frames(&classes.compute(samples)?, PITCH_CLASSES);
-                    Ok(rows.into_iter().map(f64::from).collect())
+                Ok(move |samples: &[f32], rows: &mut Vec<f64>| {
+                    append_by_frames(&classes.compute(samples)?, PITCH_CLASSES, rows);
+                    Ok(())
                 })
             })
         };

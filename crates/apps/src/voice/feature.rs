@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
+use warpsmith_voice::signal::zeros;
 use warpsmith_voice::{
     DeltaStream, Density, FeatureSettings, Layout, MelFeature, MelStream, Preset, SignalError,
     Sizes, SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
@@ -15,7 +16,7 @@ use warpsmith_workload::WorkloadError;
 use super::device::Task;
 use super::input::Input;
 use super::live::{Framewise, Listener, Resampled, hear_at, listen};
-use super::sheet::{Destination, Sheet, by_frames};
+use super::sheet::{Destination, Sheet, append_by_frames, by_frames};
 use super::spectrum_options::{CepstrumOptions, DeltaOptions, MelOptions, SpectrumOptions};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -433,12 +434,13 @@ impl Spectrogram {
                     framing,
                     ..settings
                 })?;
-                Ok(move |samples: &[f32]| {
+                let mut matrix = Vec::new();
+                Ok(move |samples: &[f32], rows: &mut Vec<f64>| {
                     let (bins, frames) = stft.shape(samples.len());
-                    let mut matrix = vec![0.0; bins * frames];
+                    matrix.resize(bins * frames, 0.0);
                     stft.density(samples, density, &mut matrix)?;
-                    let rows = by_frames(&matrix, bins).into_iter();
-                    Ok(rows.map(f64::from).collect())
+                    append_by_frames(&matrix, bins, rows);
+                    Ok(())
                 })
             })
         };
@@ -459,7 +461,7 @@ impl Spectrogram {
                 // Once as it is computed, once as a sheet of f64.
                 stft.check_room(signal.len(), size_of::<f32>() + size_of::<f64>())?;
                 let (bins, frames) = stft.shape(signal.len());
-                let mut matrix = vec![0.0; bins * frames];
+                let mut matrix = zeros(bins * frames);
                 stft.density(signal, density, &mut matrix)?;
                 Ok(spectra(&settings, rate, by_frames(&matrix, bins)))
             },

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::ArgumentError;
-use warpsmith_voice::signal::PcmFormat;
+use warpsmith_voice::signal::{PcmFormat, with_room};
 use warpsmith_voice::{Audio, ChannelChoice, GrowingRoom, SignalError, check_finite, check_room};
 
 use super::endings::{Ending, remedy_for};
@@ -160,17 +160,15 @@ impl Input {
     /// Decodes one of the files and checks its samples.
     pub(super) fn read(&self, path: &Path) -> Result<Audio> {
         let mut audio = self.gather(path)?;
-        self.check(path, &mut audio, 0)?;
+        self.clean(&mut audio);
+        self.check(path, &audio, 0)?;
         Ok(audio)
     }
 
     fn gather(&self, path: &Path) -> Result<Audio> {
         self.check_size(path, None)?;
         let mut room = GrowingRoom::new(SOUND);
-        let mut audio = Audio {
-            sample_rate: 0,
-            channels: Vec::new(),
-        };
+        let mut audio = Audio::with_room(self.plain_size(path).unwrap_or_default());
         let mut gather = |piece: &Audio| -> Result<(), SignalError> {
             room.grow(piece.frames() * piece.channels.len())?;
             audio.append(piece);
@@ -265,14 +263,9 @@ impl Input {
         Ok(())
     }
 
-    /// Checks the samples of audio that has `before` samples before it, or makes them zeros.
-    pub(super) fn check(&self, path: &Path, audio: &mut Audio, before: usize) -> Result<()> {
-        for channel in &mut audio.channels {
-            if self.nan == BadSamples::Zero {
-                for x in channel.iter_mut().filter(|x| !x.is_finite()) {
-                    *x = 0.0;
-                }
-            }
+    /// Checks the samples of audio that has `before` samples before it.
+    pub(super) fn check(&self, path: &Path, audio: &Audio, before: usize) -> Result<()> {
+        for channel in &audio.channels {
             if let Err(error) = check_finite(channel) {
                 let error = match error {
                     SignalError::BadSample { index, value } => SignalError::BadSample {
@@ -290,16 +283,35 @@ impl Input {
         Ok(())
     }
 
+    /// Audio with zeros instead of samples that are not finite, where the user chose that.
+    pub(super) fn cleaned(&self, audio: &Audio) -> Option<Audio> {
+        (self.nan == BadSamples::Zero).then(|| {
+            let mut audio = audio.clone();
+            self.clean(&mut audio);
+            audio
+        })
+    }
+
+    fn clean(&self, audio: &mut Audio) {
+        if self.nan == BadSamples::Zero {
+            let samples = audio.channels.iter_mut().flatten();
+            samples.filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+        }
+    }
+
     /// The signal to analyse, with its sample rate.
     pub(super) fn signal(&self, path: &Path) -> Result<(Vec<f32>, u32)> {
         if path == Path::new("-") {
             let audio = self.read(path)?;
-            return Ok((audio.signal(self.channels)?, audio.sample_rate));
+            let sample_rate = audio.sample_rate;
+            return Ok((audio.into_signal(self.channels)?, sample_rate));
         }
         // Channels are mixed as they come: all of them are never there at once.
         self.check_size(path, Some(1))?;
         let mut room = GrowingRoom::new(SOUND);
-        let (mut signal, mut sample_rate) = (Vec::new(), 0);
+        let (frames, _) = self.plain_size(path).unwrap_or_default();
+        let mut signal = with_room(usize::try_from(frames).unwrap_or(usize::MAX));
+        let mut sample_rate = 0;
         hear_pieces(self, path, |piece, rate| {
             room.grow(piece.len())?;
             signal.extend_from_slice(piece);

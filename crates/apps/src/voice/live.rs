@@ -3,7 +3,7 @@
 
 use std::io::{Write, stdout};
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 
 use anyhow::{Context, Result, anyhow};
 use warpsmith_formats::table::{TableForm, TableWriter};
@@ -128,7 +128,7 @@ pub(super) fn say_resampled(global: &Global, path: &Path, from: u32, to: u32) {
     );
 }
 
-/// A listener for an analysis whose frames know nothing of each other: `analyse` makes rows of as many frames
+/// A listener for an analysis whose frames know nothing of each other: `analyse` appends rows of as many frames
 /// as there are, in samples without padding.
 pub(super) struct Framewise<F> {
     queue: FrameQueue,
@@ -136,7 +136,7 @@ pub(super) struct Framewise<F> {
     analyse: F,
 }
 
-impl<F: FnMut(&[f32]) -> Result<Vec<f64>> + 'static> Framewise<F> {
+impl<F: FnMut(&[f32], &mut Vec<f64>) -> Result<()> + 'static> Framewise<F> {
     /// `analyse` is made for the framing inside a signal.
     pub(super) fn listener(
         framing: Framing,
@@ -154,14 +154,14 @@ impl<F: FnMut(&[f32]) -> Result<Vec<f64>> + 'static> Framewise<F> {
 
     fn take(&mut self, frames: usize, rows: &mut Vec<f64>) -> Result<()> {
         if frames > 0 {
-            rows.extend((self.analyse)(self.queue.frames(frames))?);
+            (self.analyse)(self.queue.frames(frames), rows)?;
             self.queue.remove(frames);
         }
         Ok(())
     }
 }
 
-impl<F: FnMut(&[f32]) -> Result<Vec<f64>> + 'static> Listener for Framewise<F> {
+impl<F: FnMut(&[f32], &mut Vec<f64>) -> Result<()> + 'static> Listener for Framewise<F> {
     fn columns(&self) -> Vec<String> {
         self.columns.clone()
     }
@@ -232,6 +232,8 @@ pub(super) fn hear_ahead(
 ) -> Result<()> {
     std::thread::scope(|scope| {
         let (pieces, heard) = sync_channel::<(Vec<f32>, u32)>(PIECES_AHEAD);
+        // Memory of pieces that were heard takes the next ones: to get new memory costs as much as to decode.
+        let (empty, spare) = channel::<Vec<f32>>();
         let decoding = scope.spawn(move || {
             let mut together: (Vec<f32>, u32) = Default::default();
             // Who is not listened to any more stops; why, the listener knows.
@@ -240,18 +242,22 @@ pub(super) fn hear_ahead(
                 together.0.extend_from_slice(piece);
                 together.1 = rate;
                 if together.0.len() >= FILE_PIECE {
-                    send(std::mem::take(&mut together))?;
+                    let next = spare.try_recv().unwrap_or_default();
+                    send(std::mem::replace(&mut together, (next, rate)))?;
                 }
                 Ok(())
             })?;
             send(together)
         });
         let mut taken = Ok(());
-        for (piece, rate) in heard {
+        for (mut piece, rate) in heard {
             taken = take(&piece, rate);
             if taken.is_err() {
                 break;
             }
+            piece.clear();
+            // Whoever has decoded everything takes none back.
+            let _ = empty.send(piece);
         }
         let decoded = decoding
             .join()
@@ -327,10 +333,11 @@ pub(super) fn each_checked_piece(
     let mut failure: Option<anyhow::Error> = None;
     let done = input.each_piece(name, &mut |piece| {
         let mut checked = || -> Result<()> {
-            let mut piece = piece.clone();
-            input.check(name, &mut piece, heard)?;
+            let cleaned = input.cleaned(piece);
+            let piece = cleaned.as_ref().unwrap_or(piece);
+            input.check(name, piece, heard)?;
             heard += piece.frames();
-            take(&piece)
+            take(piece)
         };
         checked().map_err(|error| {
             failure = Some(error);
@@ -397,17 +404,27 @@ impl<'a, 'o> Rows<'a, 'o> {
             }
             other => other,
         };
+        if self.waiting.is_empty() && piece.len() >= self.piece {
+            return self.pass_on(piece);
+        }
         self.waiting.extend_from_slice(piece);
         if self.waiting.len() >= self.piece {
-            self.pass_on()?;
+            self.pass_on_waiting()?;
         }
         Ok(())
     }
 
-    fn pass_on(&mut self) -> Result<()> {
+    fn pass_on_waiting(&mut self) -> Result<()> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let passed = self.pass_on(&waiting);
+        waiting.clear();
+        self.waiting = waiting;
+        passed
+    }
+
+    fn pass_on(&mut self, piece: &[f32]) -> Result<()> {
         if let State::Listening(listener, table) = &mut self.state {
-            listener.hear(&self.waiting, &mut self.rows)?;
-            self.waiting.clear();
+            listener.hear(piece, &mut self.rows)?;
             table.rows(&self.rows)?;
             self.rows.clear();
             // Somebody may be waiting for these rows, and the next piece may take a while.
@@ -417,7 +434,7 @@ impl<'a, 'o> Rows<'a, 'o> {
     }
 
     fn finish(mut self) -> Result<()> {
-        self.pass_on()?;
+        self.pass_on_waiting()?;
         if let State::Listening(listener, mut table) = self.state {
             listener.finish(&mut self.rows)?;
             table.rows(&self.rows)?;

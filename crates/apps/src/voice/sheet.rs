@@ -135,10 +135,19 @@ impl Sheet {
 
 /// `[column, frame]` as `[frame, column]`.
 pub(super) fn by_frames(values: &[f32], columns: usize) -> Vec<f32> {
+    let mut rows = Vec::new();
+    append_by_frames(values, columns, &mut rows);
+    rows
+}
+
+/// Appends `[column, frame]` as `[frame, column]`.
+pub(super) fn append_by_frames<T: From<f32>>(values: &[f32], columns: usize, rows: &mut Vec<T>) {
     let frames = values.len() / columns;
-    (0..values.len())
-        .map(|at| values[at % columns * frames + at / columns])
-        .collect()
+    rows.reserve(values.len());
+    for frame in 0..frames {
+        let row = values[frame..].iter().step_by(frames);
+        rows.extend(row.map(|value| T::from(*value)));
+    }
 }
 
 impl Destination {

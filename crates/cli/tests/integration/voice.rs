@@ -1,6 +1,6 @@
 //! `warpsmith voice …` on files and pipes that were made a moment ago.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -549,6 +549,33 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
     }
     assert!(lines.next().is_none());
     assert!(child.wait().unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pieces_of_a_long_file_share_their_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    let seconds = 400;
+    long_file(&path, 16_000, seconds);
+    let mut child = warpsmith(&["spectrogram", path.to_str().unwrap(), "--as", "npy"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let bytes = 4 * 257 * (100 * u64::from(seconds) + 1) + 128;
+    // More bytes are left than a pipe holds: the program is still there and can be asked.
+    let left = 1 << 20;
+    std::io::copy(&mut out.by_ref().take(bytes - left), &mut std::io::sink()).unwrap();
+    let facts = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    // Behind the name, which may hold anything, the state is the first.
+    let (_, numbers) = facts.rsplit_once(')').unwrap();
+    let faults: u64 = numbers.split_whitespace().nth(7).unwrap().parse().unwrap();
+    let rest = std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    assert_eq!(rest, left);
+    assert!(child.wait().unwrap().success());
+    // Each piece in new memory would have been 36,000.
+    assert!(faults < 15_000, "{faults} page faults");
 }
 
 #[test]

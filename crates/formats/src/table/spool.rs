@@ -29,9 +29,11 @@ impl Spool {
     }
 
     pub(super) fn append(&mut self, values: &[f64]) -> io::Result<()> {
-        self.bytes.clear();
-        let narrow = values.iter().map(|value| *value as f32);
-        self.bytes.extend(narrow.flat_map(f32::to_le_bytes));
+        self.bytes.resize(size_of::<f32>() * values.len(), 0);
+        let (slots, _) = self.bytes.as_chunks_mut();
+        for (slot, value) in slots.iter_mut().zip(values) {
+            *slot = (*value as f32).to_le_bytes();
+        }
         self.sum.update(&self.bytes);
         self.values += values.len();
         self.file.write_all(&self.bytes)

@@ -27,8 +27,9 @@ pub(crate) fn read_audio(
 ) -> PyResult<(Array, u32)> {
     let duration = duration.unwrap_or(f64::INFINITY);
     let audio = work(py, || part_of(&path, contents, offset, duration))?;
+    let sample_rate = audio.sample_rate;
     let channels = match mono {
-        true => vec![audio.signal(ChannelChoice::Mix).map_err(refused)?],
+        true => vec![audio.into_signal(ChannelChoice::Mix).map_err(refused)?],
         false => audio.channels,
     };
     let shape = [channels.len(), channels.first().map_or(0, Vec::len)];
@@ -37,7 +38,7 @@ pub(crate) fn read_audio(
         [one] => std::mem::take(one),
         several => several.concat(),
     };
-    Ok((Array::of(samples, &shape), audio.sample_rate))
+    Ok((Array::of(samples, &shape), sample_rate))
 }
 
 /// Samples to a channel of a file's sound, and their rate.
@@ -61,10 +62,7 @@ fn part_of(
     offset: f64,
     duration: f64,
 ) -> Result<Audio, SignalError> {
-    let mut part = Audio {
-        sample_rate: 0,
-        channels: Vec::new(),
-    };
+    let mut part = Audio::empty();
     let mut before = 0usize;
     let mut complete = false;
     let mut room = GrowingRoom::new(SOUND);
@@ -82,6 +80,7 @@ fn part_of(
         let values = if offset > 0.0 { 0 } else { frames };
         let values = usize::try_from(values).unwrap_or(usize::MAX);
         check_room(SOUND, values.saturating_mul(channels), size_of::<f32>())?;
+        part = Audio::with_room((values as u64, channels));
     }
     let mut see = |piece: &Audio| {
         let rate = f64::from(piece.sample_rate);

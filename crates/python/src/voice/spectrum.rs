@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use warpsmith_voice::signal::zeros;
 use warpsmith_voice::{
     Chroma, ConstantQ, Density, Derivative, FeatureSettings, Istft, Layout, MelBank, MelFeature,
     PITCH_CLASSES, Preset, SignalError, Sizes, SpectrumSettings, Stage, Stft, check_room,
@@ -42,13 +43,13 @@ pub(crate) fn stft(
             |stft| match density {
                 Some(density) => {
                     stft.check_room(signal.len(), size_of::<f32>())?;
-                    let mut values = vec![0.0; shape[0] * shape[1]];
+                    let mut values = zeros(shape[0] * shape[1]);
                     stft.density(signal, density, &mut values)?;
                     Ok(Values::Floats(values))
                 }
                 None => {
                     stft.check_room(signal.len(), size_of::<[f32; 2]>())?;
-                    let mut values = vec![[0.0; 2]; shape[0] * shape[1]];
+                    let mut values = zeros(shape[0] * shape[1]);
                     stft.complex(signal, &mut values)?;
                     Ok(Values::Complex(values))
                 }
@@ -70,7 +71,7 @@ pub(crate) fn istft(
     let settings = frames.spectrum()?;
     let signal = work(py, || {
         check_room("the signal", count, size_of::<f32>())?;
-        let mut signal = vec![0.0; count];
+        let mut signal = zeros(count);
         Istft::new(settings)?.reconstruct(spectra, &mut signal)?;
         Ok(signal)
     });

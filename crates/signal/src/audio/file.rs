@@ -14,6 +14,7 @@ use super::pcm::PcmFormat;
 use super::plain::decode_plain;
 use super::source::{Forward, Source};
 use crate::error::{Result, SignalError};
+use crate::large::with_room;
 
 /// Decoded audio.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,8 @@ pub enum ChannelChoice {
 impl Audio {
     /// Decodes the file at `path`.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::gather(path, Box::new(open(path)?), Ending::AsDeclared)
+        let whole = Self::with_room(Self::plain_size(path).unwrap_or_default());
+        whole.gather(path, Box::new(open(path)?), Ending::AsDeclared)
     }
 
     /// Decodes everything that `source` has; `name` stands for it in errors. Pipes do not know their
@@ -49,7 +51,7 @@ impl Audio {
                 path: name.to_owned(),
                 source,
             })?;
-        Self::gather(name, Box::new(Cursor::new(bytes)), Ending::AnyTime)
+        Self::empty().gather(name, Box::new(Cursor::new(bytes)), Ending::AnyTime)
     }
 
     /// Shows `see` what arrives from `source`, piece by piece and as soon as it is decoded, so that hours
@@ -102,8 +104,10 @@ impl Audio {
     /// How much a file of plain samples holds, by its header and its own length: samples to a channel, and channels.
     /// `None` where only decoding tells, or the file cannot be read.
     pub fn plain_size(path: &Path) -> Option<(u64, usize)> {
+        // A named pipe would lose what is read here.
+        let facts = std::fs::metadata(path).ok().filter(|facts| facts.is_file());
+        let length = facts?.len();
         let mut file = File::open(path).ok()?;
-        let length = file.metadata().ok()?.len();
         let PlainSamples {
             format,
             start,
@@ -112,6 +116,24 @@ impl Audio {
         let there = length.saturating_sub(start);
         let bytes = bytes.map_or(there, |bytes| bytes.min(there));
         Some((bytes / format.frame_bytes() as u64, format.channels))
+    }
+
+    /// No sound yet.
+    pub fn empty() -> Self {
+        Self {
+            sample_rate: 0,
+            channels: Vec::new(),
+        }
+    }
+
+    /// No sound yet, with room for samples to each of some channels, as [`Audio::plain_size`] has them.
+    pub fn with_room((frames, channels): (u64, usize)) -> Self {
+        let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+        let channels = (0..channels).map(|_| with_room(frames));
+        Self {
+            channels: channels.collect(),
+            ..Self::empty()
+        }
     }
 
     /// Appends a piece.
@@ -123,16 +145,12 @@ impl Audio {
         }
     }
 
-    fn gather(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
-        let mut whole = Self {
-            sample_rate: 0,
-            channels: Vec::new(),
-        };
+    fn gather(mut self, path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
         decode(path, source, ending, &mut |piece| {
-            whole.append(piece);
+            self.append(piece);
             Ok(())
         })?;
-        Ok(whole)
+        Ok(self)
     }
 
     /// Samples in a channel.
@@ -143,6 +161,17 @@ impl Audio {
     /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         self.frames() as f64 / f64::from(self.sample_rate.max(1))
+    }
+
+    /// As [`Audio::signal`], in the memory of the channels.
+    pub fn into_signal(mut self, choice: ChannelChoice) -> Result<Vec<f32>> {
+        match choice {
+            ChannelChoice::Mix if self.channels.len() == 1 => Ok(self.channels.remove(0)),
+            ChannelChoice::One(channel) if channel < self.channels.len() => {
+                Ok(self.channels.swap_remove(channel))
+            }
+            _ => self.signal(choice),
+        }
     }
 
     /// One signal out of the channels.

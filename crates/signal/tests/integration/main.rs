@@ -51,6 +51,63 @@ fn channels_mix_only_when_asked() {
 }
 
 #[test]
+fn a_long_file_takes_the_memory_of_its_samples() {
+    let samples: Vec<f32> = (0..100_003).map(|n| (n % 77) as f32 / 128.0).collect();
+    let audio = Audio {
+        sample_rate: 16_000,
+        channels: vec![samples],
+    };
+    let mut bytes = Vec::new();
+    audio.write_wav(&mut bytes).unwrap();
+    let found = read(&bytes).unwrap();
+    assert_eq!(found, audio);
+    // It grew by doubling, to 131,072.
+    assert_eq!(found.channels[0].capacity(), 100_003);
+    let place = found.channels[0].as_ptr();
+    let signal = found.into_signal(ChannelChoice::Mix).unwrap();
+    assert_eq!((signal.as_ptr(), signal.len()), (place, 100_003));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_loses_nothing_to_the_question_how_long_it_is() {
+    use std::process::Command;
+
+    let (audio, bytes) = wav();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe.wav");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(Audio::plain_size(&path), None);
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::write(path, bytes).unwrap()
+    });
+    assert_eq!(Audio::read(&path).unwrap(), audio);
+    writer.join().unwrap();
+}
+
+#[test]
+fn channels_come_out_in_their_own_memory() {
+    let (audio, _) = wav();
+    for choice in [
+        ChannelChoice::One(0),
+        ChannelChoice::One(1),
+        ChannelChoice::Mix,
+    ] {
+        let signal = audio.signal(choice).unwrap();
+        assert_eq!(audio.clone().into_signal(choice).unwrap(), signal);
+    }
+    let error = audio.into_signal(ChannelChoice::One(2)).unwrap_err();
+    assert!(error.to_string().contains("2 channels"), "{error}");
+}
+
+#[test]
 fn a_file_cut_short_is_an_error_with_its_name_and_place() {
     let (_, bytes) = wav();
     let error = read(&bytes[..bytes.len() - 400]).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use warpsmith_lanes::{Blocks, Lanes, Vector, engine_for_this_machine, ln, vectorize_method};
-use warpsmith_signal::{FrameSpectrum, Result, SignalError};
+use warpsmith_signal::{FrameSpectrum, Result, SignalError, zeros};
 
 use super::bank::MelBank;
 use super::filter_lanes::{FilterLanes, are_finite};
@@ -81,7 +81,7 @@ impl MelFeature {
         };
         let values = frames.saturating_mul(rows + held);
         check_room("the feature matrix", values, size_of::<f32>())?;
-        let mut out = vec![0.0; rows * frames];
+        let mut out = zeros(rows * frames);
         self.compute_into(signal, &mut out)?;
         Ok(out)
     }

@@ -7,9 +7,9 @@
 //! the normalised autocorrelation below 2 kHz is 2.5 times as high as in the recording's less periodic
 //! frames, within bounds. This looks at the whole signal, or twice at a
 //! long one, which [`StatisticalStream`] keeps as 12 powers to 10 ms; what is still arriving is for
-//! [`warpsmith_signal::EnergyVad`] or [`super::webrtc::WebrtcVad`].
+//! [`warpsmith_signal::EnergyVad`] or [`warpsmith_signal::WebrtcVad`].
 
-use warpsmith_signal::{Bridging, Quality, ResampleStream, Resampler, Result};
+use warpsmith_signal::{Bridging, Quality, ResampleStream, Resampler, Result, with_room};
 
 use super::periodicity::{ArrivingTops, Periodicity};
 use crate::mel::MelFeature;
@@ -115,7 +115,7 @@ impl StatisticalVad {
     pub fn decide(&mut self, signal: &[f32]) -> Result<Vec<bool>> {
         let powers = self.bands.compute(signal)?;
         let tops = self.periodicity.of(&self.narrow.process(signal));
-        Ok(self.judge.decide(&powers, &tops))
+        Ok(self.judge.decide(powers, &tops))
     }
 }
 
@@ -133,9 +133,11 @@ impl StatisticalStream {
     /// A detector for a signal of so many samples, none of which was heard.
     pub fn new(sample_rate: u32, settings: StatisticalSettings, samples: usize) -> Result<Self> {
         let vad = StatisticalVad::new(sample_rate, settings)?;
+        let (bands_each, frames) = vad.bands.shape(samples);
         Ok(Self {
             bands: MelStream::in_bulk(bands(sample_rate))?,
-            powers: Vec::new(),
+            // Growing, it would leave its old memory behind.
+            powers: with_room(bands_each * frames),
             tops: ArrivingTops::new(vad.periodicity, vad.narrow.output_length(samples)),
             narrow: ResampleStream::new(vad.narrow),
             narrowed: Vec::new(),
@@ -156,7 +158,7 @@ impl StatisticalStream {
         self.narrow.finish(&mut self.narrowed);
         self.tops.push(&self.narrowed);
         self.bands.finish(&mut self.powers)?;
-        Ok(self.judge.decide(&self.powers, &self.tops.finish()))
+        Ok(self.judge.decide(self.powers, &self.tops.finish()))
     }
 }
 
@@ -178,8 +180,10 @@ impl Judge {
         }
     }
 
-    fn decide(&self, powers: &[f32], tops: &(usize, Vec<f32>)) -> Vec<bool> {
-        let ratios = self.ratios(powers);
+    fn decide(&self, powers: Vec<f32>, tops: &(usize, Vec<f32>)) -> Vec<bool> {
+        let ratios = self.ratios(&powers);
+        // The largest part of what is kept has served.
+        drop(powers);
         let periodic = periodic(tops, ratios.len());
         let raw: Vec<bool> = ratios
             .iter()

@@ -1,6 +1,6 @@
 //! How periodic a signal is around each frame: the top of its normalised autocorrelation.
 
-use warpsmith_signal::Result;
+use warpsmith_signal::{Result, with_room};
 
 use crate::pitch::PitchRange;
 use crate::pitch::{ArrivingFrames, Autocorrelation, Placement, Stretch};
@@ -61,8 +61,8 @@ impl ArrivingTops {
     pub(crate) fn new(periodicity: Periodicity, samples: usize) -> Self {
         Self {
             frames: ArrivingFrames::new(periodicity.placement, samples),
+            tops: with_room(periodicity.placement.frames(samples)),
             periodicity,
-            tops: Vec::new(),
         }
     }
 
