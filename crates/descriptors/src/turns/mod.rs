@@ -3,6 +3,7 @@
 //! Gaussians describe their cepstra so much better than one that it pays for their parameters. It knows
 //! changes, not persons, and needs some seconds of each voice.
 
+mod changes;
 mod gaussian;
 
 use std::ops::Range;
@@ -13,6 +14,7 @@ use warpsmith_voice::{
     FeatureSettings, Layout, MelStream, Preset, Result, Segment, SignalError, Sizes, Stage,
 };
 
+use changes::{Change, Search};
 use gaussian::Sums;
 
 /// Cepstral coefficients of a frame; the level, which the microphone decides, is left out.
@@ -96,21 +98,26 @@ pub fn find_turns_of(
     settings: &TurnSettings,
 ) -> Result<Vec<Turn>> {
     settings.checked()?;
-    let blocks = Blocks::of(recording, speech)?;
-    let changes = refine(&blocks, candidates(&blocks, settings), settings);
-    Ok(blocks.turns(&changes))
+    let Blocks {
+        places,
+        changes,
+        totals,
+    } = Blocks::of(recording, speech, settings)?;
+    Ok(turns(&places, &refine(changes, &totals, settings)))
 }
 
 /// Speech in blocks one after the other, without the pauses.
 struct Blocks {
     /// Of each block: where it lies in the signal, seconds.
     places: Vec<Segment>,
-    /// Running totals, one more than blocks.
-    totals: Vec<Sums>,
+    /// Where the voice may change.
+    changes: Vec<Change>,
+    /// Totals of all blocks.
+    totals: Sums,
 }
 
 impl Blocks {
-    fn of(recording: &dyn Recording, speech: &[Segment]) -> Result<Self> {
+    fn of(recording: &dyn Recording, speech: &[Segment], settings: &TurnSettings) -> Result<Self> {
         let sample_rate = recording.sample_rate();
         let hop = (sample_rate as usize / 100).max(1);
         let sizes = Sizes {
@@ -135,57 +142,57 @@ impl Blocks {
             ((seconds * f64::from(sample_rate)) as usize / hop).min(frames)
         })?;
         let (mut frame, mut sums) = (0, Sums::default());
-        let mut totals = Vec::with_capacity(planned.len() + 1);
-        totals.push(Sums::default());
+        let mut search = Search::new(planned.len(), settings);
         let look = MelStream::second_look(mfcc, largest)?;
         each_row(recording, look, COEFFICIENTS + 1, &mut |row| {
-            if let Some((block, _)) = planned.get(totals.len() - 1)
+            if let Some((block, _)) = planned.get(search.blocks())
                 && frame >= block.start
             {
                 sums.add(&row[1..]);
                 if frame + 1 == block.end {
-                    totals.push(sums.clone());
+                    search.push(sums.clone());
                 }
             }
             frame += 1;
         })?;
+        let (changes, totals) = search.finish();
         Ok(Self {
             places: planned.into_iter().map(|(_, place)| place).collect(),
+            changes,
             totals,
         })
     }
+}
 
-    fn len(&self) -> usize {
-        self.places.len()
-    }
+/// By how much two voices fit better than one, by the totals at the start of a stretch, at a change and at the end.
+fn gain([from, change, to]: [&Sums; 3], penalty: f64) -> f64 {
+    let (left, right, both) = (change.minus(from), to.minus(change), to.minus(from));
+    let parameters = (COEFFICIENTS + COEFFICIENTS * (COEFFICIENTS + 1) / 2) as f64;
+    let price = 0.5 * penalty * parameters * both.count().ln();
+    both.cost() - left.cost() - right.cost() - price
+}
 
-    /// By how much two voices fit better than one: blocks up to `change`, and from there on.
-    fn gain(&self, from: usize, change: usize, to: usize, penalty: f64) -> f64 {
-        let between = |from: usize, to: usize| self.totals[to].minus(&self.totals[from]);
-        let (left, right) = (between(from, change), between(change, to));
-        let both = between(from, to);
-        let parameters = (COEFFICIENTS + COEFFICIENTS * (COEFFICIENTS + 1) / 2) as f64;
-        let price = 0.5 * penalty * parameters * both.count().ln();
-        both.cost() - left.cost() - right.cost() - price
+/// The turns between changes with their gains.
+fn turns(places: &[Segment], changes: &[(usize, f64)]) -> Vec<Turn> {
+    if places.is_empty() {
+        return Vec::new();
     }
-
-    fn turns(&self, changes: &[(usize, f64)]) -> Vec<Turn> {
-        if self.places.is_empty() {
-            return Vec::new();
-        }
-        let mut edges = vec![(0, None)];
-        edges.extend(changes.iter().map(|(at, gain)| (*at, Some(*gain))));
-        let ends = edges.iter().skip(1).map(|edge| edge.0).chain([self.len()]);
-        edges
-            .iter()
-            .zip(ends)
-            .map(|((from, gain), to)| Turn {
-                start: self.places[*from].start,
-                end: self.places[to - 1].end,
-                gain: *gain,
-            })
-            .collect()
-    }
+    let mut edges = vec![(0, None)];
+    edges.extend(changes.iter().map(|(at, gain)| (*at, Some(*gain))));
+    let ends = edges
+        .iter()
+        .skip(1)
+        .map(|edge| edge.0)
+        .chain([places.len()]);
+    edges
+        .iter()
+        .zip(ends)
+        .map(|((from, gain), to)| Turn {
+            start: places[*from].start,
+            end: places[to - 1].end,
+            gain: *gain,
+        })
+        .collect()
 }
 
 /// The frames of each block, and where it lies; `frame` is the number of the frame at a time.
@@ -238,42 +245,19 @@ fn each_row(
     Ok(())
 }
 
-/// Blocks at which two windows of equal length fit two voices better than one, each the best of its
-/// surroundings.
-fn candidates(blocks: &Blocks, settings: &TurnSettings) -> Vec<usize> {
-    let side = (settings.window / BLOCK_SECONDS).round() as usize;
-    let least = (settings.least / BLOCK_SECONDS).round().max(1.0) as usize;
-    let count = blocks.len();
-    let gains: Vec<f64> = (0..count)
-        .map(|at| {
-            let reach = side.min(at).min(count - at);
-            if reach < least {
-                return f64::NEG_INFINITY;
-            }
-            blocks.gain(at - reach, at, at + reach, settings.penalty)
-        })
-        .collect();
-    (0..count)
-        .filter(|&at| {
-            let around = &gains[at.saturating_sub(least)..count.min(at + least + 1)];
-            gains[at] > 0.0 && around.iter().all(|gain| *gain <= gains[at])
-        })
-        .collect()
-}
-
 /// Changes that hold between whole neighbouring turns; the weakest goes first, which gives the others
 /// more to stand on.
-fn refine(blocks: &Blocks, mut changes: Vec<usize>, settings: &TurnSettings) -> Vec<(usize, f64)> {
+fn refine(mut changes: Vec<Change>, totals: &Sums, settings: &TurnSettings) -> Vec<(usize, f64)> {
+    let nothing = Sums::default();
     loop {
         let edge = |n: usize| match n {
-            0 => 0,
-            n if n > changes.len() => blocks.len(),
-            n => changes[n - 1],
+            0 => &nothing,
+            n => changes.get(n - 1).map_or(totals, |change| &change.before),
         };
         let held: Vec<(usize, f64)> = (0..changes.len())
             .map(|n| {
-                let gain = blocks.gain(edge(n), changes[n], edge(n + 2), settings.penalty);
-                (changes[n], gain)
+                let between = [edge(n), &changes[n].before, edge(n + 2)];
+                (changes[n].at, gain(between, settings.penalty))
             })
             .collect();
         let weakest = (0..held.len()).min_by(|a, b| held[*a].1.total_cmp(&held[*b].1));
