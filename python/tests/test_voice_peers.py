@@ -116,6 +116,9 @@ def test_shapes_of_spectra_and_levels(case):
     )
     sizes = {"frame_length": frames["n_fft"], "hop_length": frames["hop_length"]}
     near(voice.feature.rms(y=y, **sizes), librosa.feature.rms(y=y, **sizes), 1e-5)
+    for mode in ("reflect", "edge"):
+        ours = voice.feature.rms(y=y, pad_mode=mode, **sizes)
+        near(ours, librosa.feature.rms(y=y, pad_mode=mode, **sizes), 1e-5)
     near(
         voice.feature.zero_crossing_rate(y, **sizes),
         librosa.feature.zero_crossing_rate(y, **sizes),

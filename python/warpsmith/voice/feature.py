@@ -17,6 +17,7 @@ from .arguments import (
     each_matrix,
     frames,
     number,
+    signals,
 )
 from .beat import tempo, tempogram
 from .spectra import spectrogram
@@ -183,14 +184,36 @@ def rms(
     frame_length: int = 2048,
     hop_length: int = 512,
     center: bool = True,
+    pad_mode: str = "constant",
 ) -> np.ndarray:
     """The root of the mean square of every frame, `(..., 1, frames)`.
 
-    `S` are magnitudes of frames of `frame_length` samples in place of a signal.
+    `S` are magnitudes of frames of `frame_length` samples in place of a signal. Beyond the ends of
+    a signal there are zeros, with `pad_mode="reflect"` its mirror image, with `"edge"` its first
+    and last sample.
     """
+    if pad_mode not in ("constant", "reflect", "edge"):
+        raise ValueError(f"pad_mode = {pad_mode!r}: constant, reflect and edge are known")
     if S is not None:
         return from_spectra.rms(S, frame_length)
+    if center and pad_mode != "constant":
+        y = _padded(y, count("frame_length", frame_length) // 2, pad_mode)
+        center = False
     return _level(y, 0, frame_length, hop_length, center)
+
+
+def _padded(y: Any, beyond_ends: int, mode: str) -> np.ndarray:
+    """The signals with so many samples more on each side."""
+    array = signals(y)
+    if beyond_ends >= array.shape[-1]:
+        raise ValueError(
+            f"pad_mode = {mode!r} needs more than half a frame, {beyond_ends} samples; "
+            f"the signal has {array.shape[-1]}"
+        )
+    room = [(0, 0)] * (array.ndim - 1) + [(beyond_ends, beyond_ends)]
+    if mode == "edge":
+        return np.pad(array, room, mode="edge")
+    return np.pad(array, room, mode="reflect")
 
 
 def zero_crossing_rate(
