@@ -12,8 +12,9 @@ use crate::Micros;
 use crate::process_identity::fields_after_name;
 use crate::pulse;
 
-/// A look at a process is repeated after 1, 2, 4, … looks, and at last after this many.
-const LONGEST_WAIT: u32 = 32;
+/// A process is searched for files again after 1, 2, 4, … seconds, and at last after so many.
+const FIRST_WAIT: u64 = 1_000_000;
+const LONGEST_WAIT: u64 = 64_000_000;
 /// A younger look serves the next card too.
 const FRESH_MICROS: u64 = 90_000;
 /// Most files of one process that are looked at.
@@ -39,9 +40,9 @@ struct Seen {
     /// Files of graphics drivers.
     files: Vec<u32>,
     hidden: bool,
-    /// Looks until the next search for files, and how many there were before the last one.
-    wait: u32,
-    waited: u32,
+    /// When it is searched for files again, and how long after the last time.
+    due: Micros,
+    wait: u64,
 }
 
 /// The clients of all cards; whoever asks first looks, the others take what was found.
@@ -93,12 +94,11 @@ impl Clients {
             let mut process = before.remove(&pid).unwrap_or_default();
             // Most processes are neither searched now nor on a card.
             let folder = || self.proc_root.join(pid.to_string());
-            if process.wait == 0 {
-                process.waited = (process.waited * 2).clamp(1, LONGEST_WAIT);
-                process.wait = process.waited;
+            if process.due <= now {
+                process.wait = (process.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
                 search_files(&folder(), &mut process);
+                process.due = Micros(now.0.saturating_add(process.wait));
             }
-            process.wait -= 1;
             look.hidden += u32::from(process.hidden);
             let files = std::mem::take(&mut process.files);
             for file in files {
@@ -142,7 +142,7 @@ fn search_files(folder: &Path, process: &mut Seen) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             process.hidden = !is_kernel_thread(folder);
             // They do not become visible.
-            (process.wait, process.waited) = (LONGEST_WAIT, LONGEST_WAIT);
+            process.wait = LONGEST_WAIT;
         }
         Err(_) => {}
     }
@@ -238,5 +238,18 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(clients.look(seconds(11)).clients.len(), 1);
+    }
+    #[test]
+    fn frequent_looks_search_old_processes_no_more_often() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("100/fd")).unwrap();
+        let clients = Clients::new(root.path());
+        for second in 0..=128 {
+            clients.look(seconds(second));
+        }
+        // Searched after 1, 3, 7, … 127 seconds, and 64 seconds after that.
+        open_card(root.path(), 100, 4, 1);
+        let found = (129..=191).find(|nth| !clients.look(seconds(*nth)).clients.is_empty());
+        assert_eq!(found, Some(191));
     }
 }

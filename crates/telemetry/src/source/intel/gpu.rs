@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::gt::Gt;
 use crate::Micros;
@@ -15,6 +16,9 @@ use crate::source::sysfs::{
     Attribute, Hwmon, Link, Sensor, Sleep, list, number_in, pci_name, text_of,
 };
 use crate::source::{Depth, Gpu, Reading, Refusal, SteadyWanted, Wanted};
+
+/// The state looks at the processes each second. What it found serves their list, too.
+const YOUNG: Duration = Duration::from_millis(1_500);
 
 /// NVML's bit for a GPU with nothing to do.
 const IDLE: i64 = 0x1;
@@ -33,6 +37,7 @@ pub(crate) struct IntelGpu {
     has_link: bool,
     usage: Usage,
     looked: Looked,
+    looked_at: Option<Micros>,
     state: State,
     /// Microjoules and when they were read.
     energy_before: Option<(Micros, i64)>,
@@ -92,6 +97,7 @@ impl IntelGpu {
             has_link,
             usage: Usage::new(clients, card.pci.address.clone()),
             looked: Looked::default(),
+            looked_at: None,
             state: State::default(),
             energy_before: None,
             energy_now: None,
@@ -99,6 +105,11 @@ impl IntelGpu {
             card,
         };
         (gpu, identity)
+    }
+
+    fn look(&mut self, at: Micros) {
+        self.looked = self.usage.look(at, &BTreeMap::new());
+        self.looked_at = Some(at);
     }
 
     /// Milliwatts since the state before.
@@ -194,7 +205,7 @@ impl Gpu for IntelGpu {
             });
         }
         if wanted.depth >= Depth::Counters {
-            self.looked = self.usage.look(at, &BTreeMap::new());
+            self.look(at);
         }
         self.state.busy_percent = self.looked.busy_percent;
         self.state.memory_used_bytes = self.looked.device_bytes;
@@ -262,7 +273,11 @@ impl Gpu for IntelGpu {
     }
 
     fn processes(&mut self, at: Micros) -> Reading<Option<Vec<ProcessUse>>> {
-        self.looked = self.usage.look(at, &BTreeMap::new());
+        let is_young = self.looked_at.is_some_and(|then| at.since(then) <= YOUNG);
+        // The first look has no shares.
+        if !is_young || self.looked.busy_percent.is_none() {
+            self.look(at);
+        }
         Ok(Some(self.looked.processes.clone()))
     }
 
