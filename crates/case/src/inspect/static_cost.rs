@@ -17,7 +17,8 @@ use crate::document::CaseError;
 use crate::expression::Scope;
 use crate::instance::LaunchNumbers;
 use crate::occupancy::{Limiter, Occupancy, occupancy};
-use crate::program::{Fault, check_code, compile_cuda, is_entry_of};
+use crate::program::{Fault, check_code, compile_cuda};
+use warpsmith_measure::kernel_file::is_entry_of;
 
 /// A kernel on one architecture.
 #[derive(Clone, Debug, Serialize)]

@@ -9,7 +9,6 @@ mod prepared;
 mod ran;
 mod timed_function;
 
-pub(crate) use cuda::is_entry_of;
 pub use cuda::{
     CompiledCuda, check_binary_source, check_code, compile_cuda, compile_cuda_file, target,
 };

@@ -10,6 +10,7 @@ use warpsmith_workload::{Cost, Output, Prepared, WorkloadError};
 
 use super::argument::{self, Direction, KernelArgument};
 use super::ptx_entry::{PtxEntry, entries};
+use super::symbol::{is_entry_of, written_name};
 
 /// Why a kernel of a file cannot be launched as asked.
 #[derive(Debug, Error)]
@@ -42,6 +43,23 @@ pub enum KernelFileError {
     },
 }
 
+/// Where the kernel of a name is, as it is written in C++ or as it is called in the code.
+fn position(name: &str, found: &[PtxEntry]) -> Result<usize, String> {
+    let named = |entry: &PtxEntry| entry.name == name;
+    if let Some(at) = found.iter().position(named) {
+        return Ok(at);
+    }
+    let mut places = (0..found.len()).filter(|at| is_entry_of(name, &found[*at].name));
+    match (places.next(), places.next()) {
+        (Some(at), None) => Ok(at),
+        (Some(at), Some(other)) => Err(format!(
+            "`{name}` may be `{}` or `{}`: name one of these",
+            found[at].name, found[other].name
+        )),
+        (None, _) => Err(format!("there is no kernel `{name}`")),
+    }
+}
+
 /// A kernel with everything that a launch needs.
 #[derive(Clone, Debug)]
 pub struct KernelLaunch {
@@ -65,7 +83,7 @@ impl KernelLaunch {
         let mut found = entries(ptx);
         let there: Vec<String> = found
             .iter()
-            .map(|entry| format!("`{}`", entry.name))
+            .map(|entry| format!("`{}`", written_name(&entry.name)))
             .collect();
         let which = |asked: String| KernelFileError::WhichKernel {
             file: file.to_owned(),
@@ -73,10 +91,7 @@ impl KernelLaunch {
             there: there.clone(),
         };
         let index = match kernel {
-            Some(name) => found
-                .iter()
-                .position(|entry| entry.name == name)
-                .ok_or_else(|| which(format!("there is no kernel `{name}`")))?,
+            Some(name) => position(name, &found).map_err(which)?,
             None if found.len() > 1 => {
                 return Err(which("`--kernel` must say which one".into()));
             }
@@ -301,5 +316,22 @@ mod tests {
         );
         let empty = KernelLaunch::new("b.cu", "", None, LaunchShape::linear(1, 1), Vec::new());
         assert!(words(empty).starts_with("`b.cu` has no kernel"));
+    }
+    #[test]
+    fn kernels_are_called_as_they_are_written() {
+        let ptx = ".visible .entry _Z5twicePf(.param .u64 x)\n{ }\n\
+                   .visible .entry _Z5scalePf(.param .u64 x)\n{ }\n\
+                   .visible .entry _Z5scalePd(.param .u64 x)\n{ }";
+        let named = |name| {
+            let shape = LaunchShape::linear(1, 32);
+            let arguments = vec!["in:f32:4".parse().unwrap()];
+            KernelLaunch::new("a.cu", ptx, Some(name), shape, arguments)
+        };
+        assert_eq!(named("twice").unwrap().kernel(), "_Z5twicePf");
+        assert_eq!(named("_Z5scalePd").unwrap().kernel(), "_Z5scalePd");
+        assert_eq!(
+            named("scale").unwrap_err().to_string(),
+            "`scale` may be `_Z5scalePf` or `_Z5scalePd`: name one of these; `a.cu` has `twice`, `scale`, `scale`"
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! Which function of the code the case means, and whether it takes the case's arguments.
 
 use warpsmith_device::kernel_parameters;
-use warpsmith_measure::kernel_file::{PtxEntry, PtxParameter};
+use warpsmith_measure::kernel_file::{
+    PtxEntry, PtxParameter, Scalar, is_entry_of, pointees, written_name,
+};
 
 use crate::description::{ArgumentKind, Case};
 use crate::document::Place;
@@ -84,48 +86,20 @@ pub(super) fn find_entry(
     }
 }
 
-/// A symbol as its kernel is written: `_ZN2ns7softmaxIfEvPT_` is `ns::softmax<…>`.
-fn written_name(symbol: &str) -> String {
-    let Some(mut rest) = symbol.strip_prefix("_Z") else {
-        return symbol.to_owned();
+/// Whether an array of `given` can be what a kernel takes as an array of `taken`: numbers of the same size, and not
+/// floats of two kinds. Integers are taken as whatever the kernel makes of their bits.
+fn fits(given: Scalar, taken: Scalar) -> bool {
+    let is_float = |scalar| {
+        matches!(
+            scalar,
+            Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64
+        )
     };
-    rest = rest.strip_prefix('N').unwrap_or(rest);
-    let mut names = Vec::new();
-    loop {
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let length: usize = rest[..digits].parse().unwrap_or(0);
-        // A file of machine code may hold any symbol.
-        let split = rest[digits..].split_at_checked(length);
-        let Some((name, behind)) = split.filter(|_| length > 0) else {
-            break;
-        };
-        names.push(name);
-        rest = behind;
-    }
-    match names.is_empty() {
-        true => symbol.to_owned(),
-        false => names.join("::") + if rest.starts_with('I') { "<…>" } else { "" },
-    }
+    given.bytes() == taken.bytes() && (given == taken || !is_float(given) || !is_float(taken))
 }
 
-/// Whether a symbol is the kernel of this name: the same, or what a C++ compiler makes of it
-/// (`_Z7softmax…`, `_ZN2ns7softmax…`; an instance of a template goes on with `I`).
-pub(crate) fn is_entry_of(name: &str, symbol: &str) -> bool {
-    if symbol == name {
-        return true;
-    }
-    let plain = name.split('<').next().unwrap_or(name).trim();
-    let parts = plain.split("::").filter(|part| !part.is_empty());
-    let mangled: String = parts.map(|part| format!("{}{part}", part.len())).collect();
-    let Some(at) = symbol.find(&mangled).filter(|_| symbol.starts_with("_Z")) else {
-        return false;
-    };
-    let longer_number = symbol[..at].ends_with(|c: char| c.is_ascii_digit());
-    let instance = symbol[at + mangled.len()..].starts_with('I');
-    !longer_number && name.contains('<') == instance
-}
-
-/// Number and size of the case's arguments against the kernel's parameters.
+/// Number and size of the case's arguments against the kernel's parameters, and what arrays hold where the
+/// kernel's symbol says it.
 pub(super) fn check_signature(case: &Case, entry: &PtxEntry) -> Result<(), Fault> {
     let top = Place {
         line: 1,
@@ -135,7 +109,7 @@ pub(super) fn check_signature(case: &Case, entry: &PtxEntry) -> Result<(), Fault
         let problem = format!(
             "the case has {} arguments, the kernel `{}` takes {}",
             case.arguments.len(),
-            entry.name,
+            written_name(&entry.name),
             entry.parameters.len()
         );
         let place = case
@@ -144,7 +118,21 @@ pub(super) fn check_signature(case: &Case, entry: &PtxEntry) -> Result<(), Fault
             .map_or(&top, |argument| &argument.place);
         return Err(case.error(place, problem).into());
     }
+    let mut pointees = pointees(&entry.name).into_iter();
     for (argument, parameter) in case.arguments.iter().zip(&entry.parameters) {
+        let is_array = matches!(argument.kind, ArgumentKind::Array { .. });
+        if let Some(Some(taken)) = pointees.next()
+            && is_array
+            && !fits(argument.scalar, taken)
+        {
+            let problem = format!(
+                "`{}` holds {}; the kernel takes a pointer to {} there",
+                argument.name,
+                argument.scalar.name(),
+                taken.name()
+            );
+            return Err(case.error(&argument.place, problem).into());
+        }
         let (bytes, what) = match argument.kind {
             ArgumentKind::Array { .. } => {
                 (8, "an array, which is an address of 8 bytes".to_owned())
@@ -214,10 +202,6 @@ mod tests {
             unknown.contains("`softmax`, `plain`, `tile<…>`"),
             "{unknown}"
         );
-        assert_eq!(written_name("_ZN2ns7softmaxIfEEvPT_"), "ns::softmax<…>");
-        assert_eq!(written_name("_Zé"), "_Zé");
-        let endless = "_Z18446744073709551615k";
-        assert_eq!(written_name(endless), endless);
         assert!(found(None).unwrap_err().contains("3 kernels"));
     }
 
@@ -240,5 +224,22 @@ mod tests {
             ),
             "{error}"
         );
+    }
+    #[test]
+    fn an_array_of_other_numbers_names_both() {
+        let entry = |ptx: &str| entries(ptx).swap_remove(0);
+        let case = case(
+            "[sizes]\nn = [4]\n[[arguments]]\nname = \"x\"\ntype = \"f32\"\ndirection = \"in\"\nshape = [\"n\"]\n",
+        );
+        let halves = entry(".visible .entry _Z1kPK13__nv_bfloat16(.param .u64 x)\n{ }");
+        let error = check_signature(&case, &halves).unwrap_err().to_string();
+        assert!(
+            error.contains("`x` holds f32; the kernel takes a pointer to bf16 there"),
+            "{error}"
+        );
+        for symbol in ["_Z1kPKf", "_Z1kPi", "_Z1kPv", "_Z1kP6float4", "k"] {
+            let entry = entry(&format!(".visible .entry {symbol}(.param .u64 x)\n{{ }}"));
+            check_signature(&case, &entry).unwrap();
+        }
     }
 }

@@ -25,7 +25,6 @@ use crate::instance::{Contents, Instance, LaunchNumbers};
 pub(super) use arrays::{Arrays, upload_array};
 pub use compile::{CompiledCuda, compile_cuda, compile_cuda_file};
 use compile::{compile, read};
-pub(crate) use entry::is_entry_of;
 use entry::{check_signature, entries_of_cubin, find_entry};
 
 /// A kernel that is loaded on a GPU.
