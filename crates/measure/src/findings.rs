@@ -226,7 +226,12 @@ pub fn of_evaluation(name: &str, evaluation: &Evaluation) -> Option<Finding> {
                 format!("`{name}`: not enough data to decide"),
             )
             .because("ratio", seen)
-            .hint("give it more rounds, or a quieter machine"),
+            .hint(match evaluation.resolution >= evaluation.margin {
+                true => {
+                    "a run is as short as the timer's steps: time many in one, with `--mode batch`"
+                }
+                false => "give it more rounds, or a quieter machine",
+            }),
         ),
         Verdict::Faster | Verdict::Same => None,
     }

@@ -69,7 +69,7 @@ fn grouped(ratios: &[f64]) -> Vec<f64> {
 
 /// The verdict on the pairs with an error probability of `alpha`.
 pub fn evaluate(pairs: &[AdjacentPair], margin: f64, alpha: f64) -> Evaluation {
-    judge(estimate(pairs), pairs.len(), margin, alpha)
+    judge(estimate(pairs), pairs.len(), margin, alpha, 0.0)
 }
 
 #[cfg(test)]

@@ -53,13 +53,28 @@ pub struct Evaluation {
     pub p_different: f64,
     /// Probability of evidence this strong for sameness, were the difference at the margin.
     pub p_same: f64,
+    /// Half a step of the timer as a share of the time: what no number of rounds would show. The interval is
+    /// wider by it at both ends. 0 where times are not in steps.
+    #[serde(default)]
+    pub resolution: f64,
 }
 
 /// Evaluates the log-ratios ln(B/A) of rounds with an error probability of `alpha`.
 ///
 /// Fewer than five rounds are undecided, with an unbounded interval.
 pub fn evaluate(log_ratios: &[f64], margin: f64, alpha: f64) -> Evaluation {
-    judge(Estimate::of(log_ratios), log_ratios.len(), margin, alpha)
+    evaluate_resolved(log_ratios, margin, alpha, 0.0)
+}
+
+/// As [`evaluate`], where the times are known to the share `resolution` of themselves.
+pub fn evaluate_resolved(
+    log_ratios: &[f64],
+    margin: f64,
+    alpha: f64,
+    resolution: f64,
+) -> Evaluation {
+    let estimate = Estimate::of(log_ratios);
+    judge(estimate, log_ratios.len(), margin, alpha, resolution)
 }
 
 /// The verdict on an estimate of ln(B/A) that rests on `rounds` rounds.
@@ -68,6 +83,7 @@ pub(super) fn judge(
     rounds: usize,
     margin: f64,
     alpha: f64,
+    resolution: f64,
 ) -> Evaluation {
     let mut evaluation = Evaluation {
         verdict: Verdict::Undecided,
@@ -79,12 +95,14 @@ pub(super) fn judge(
         rounds,
         p_different: 1.0,
         p_same: 1.0,
+        resolution,
     };
     let Some(estimate) = estimate else {
         return evaluation;
     };
     let edge = margin.ln_1p();
-    let reach = student_quantile(1.0 - 0.5 * alpha, estimate.freedom) * estimate.error;
+    let unseen = resolution.ln_1p();
+    let reach = unseen + student_quantile(1.0 - 0.5 * alpha, estimate.freedom) * estimate.error;
     // How surprising a centre this far above `threshold` is, were the truth at `threshold`.
     let tail_above = |threshold: f64| {
         let distance = estimate.centre - threshold;
@@ -96,13 +114,13 @@ pub(super) fn judge(
             1.0
         }
     };
-    let slower = tail_above(edge);
-    let faster = 1.0 - tail_above(-edge);
+    let slower = tail_above(edge + unseen);
+    let faster = 1.0 - tail_above(-edge - unseen);
     evaluation.ratio = estimate.centre.exp();
     evaluation.low = (estimate.centre - reach).exp();
     evaluation.high = (estimate.centre + reach).exp();
     evaluation.p_different = (2.0 * slower.min(faster)).min(1.0);
-    evaluation.p_same = (1.0 - slower).max(1.0 - faster);
+    evaluation.p_same = (1.0 - tail_above(edge - unseen)).max(tail_above(unseen - edge));
     evaluation.verdict = if estimate.centre - reach > edge {
         Verdict::Slower
     } else if estimate.centre + reach < -edge {
@@ -192,6 +210,22 @@ mod tests {
         assert_eq!(verdict(&[0.5; 4]), Verdict::Undecided);
         assert_eq!(verdict(&[0.0; 24]), Verdict::Same);
         assert_eq!(verdict(&[0.02; 24]), Verdict::Slower);
+    }
+
+    #[test]
+    fn what_a_timer_does_not_resolve_is_undecided() {
+        let verdict = |centre: f64, resolution: f64| {
+            let evaluation = evaluate_resolved(&[centre; 24], 0.01, 0.05, resolution);
+            assert!((evaluation.high / evaluation.ratio / (1.0 + resolution) - 1.0).abs() < 1e-9);
+            assert!((evaluation.low / evaluation.ratio * (1.0 + resolution) - 1.0).abs() < 1e-9);
+            evaluation.verdict
+        };
+        assert_eq!(verdict(0.0, 0.005), Verdict::Same);
+        assert_eq!(verdict(0.0, 0.02), Verdict::Undecided);
+        assert_eq!(verdict(0.025, 0.02), Verdict::Undecided);
+        assert_eq!(verdict(-0.025, 0.02), Verdict::Undecided);
+        assert_eq!(verdict(0.05, 0.02), Verdict::Slower);
+        assert_eq!(verdict(-0.05, 0.02), Verdict::Faster);
     }
 
     #[test]

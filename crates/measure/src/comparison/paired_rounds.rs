@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_workload::random::Random;
 
 use super::clock::Clock;
-use super::evaluation::{Evaluation, Verdict, evaluate, rounds_needed};
+use super::evaluation::{Evaluation, Verdict, evaluate_resolved, rounds_needed};
 use super::mann_whitney::{MannWhitney, mann_whitney};
 use crate::measurement::{Measurement, Sample};
 use crate::statistics::order::median_of;
@@ -146,7 +146,12 @@ pub fn run<E>(
             }
             log_ratios.push(log_ratio(&from_a, &from_b).0);
         }
-        let evaluation = evaluate(&log_ratios, plan.margin, plan.alpha_of(look));
+        let evaluation = evaluate_resolved(
+            &log_ratios,
+            plan.margin,
+            plan.alpha_of(look),
+            timer_share(&a.seconds).max(timer_share(&b.seconds)),
+        );
         watch(&evaluation);
         if evaluation.verdict != Verdict::Undecided || goal >= plan.maximum_rounds || spent() {
             break evaluation;
@@ -165,6 +170,27 @@ pub fn run<E>(
         a,
         b,
     })
+}
+
+/// What an event of a GPU resolves, where too few times differ to tell: an H200's.
+const USUAL_STEP: f64 = 32e-9;
+
+/// Half a step of the timer as a share of the median, of times that are in steps: half of them or more are equal
+/// to another one, which a clock that runs smoothly does not give.
+fn timer_share(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let gaps = || sorted.windows(2).map(|pair| pair[1] - pair[0]);
+    let differing = gaps().filter(|gap| *gap > 0.0);
+    if differing.clone().count() >= sorted.len() / 2 {
+        return 0.0;
+    }
+    let step = differing.min_by(f64::total_cmp).unwrap_or(USUAL_STEP);
+    let median = median_of(&sorted);
+    match median > 0.0 {
+        true => 0.5 * step / median,
+        false => 0.0,
+    }
 }
 
 /// ln(median B / median A) of one round of closures, with the clock that it is by: wall time of
@@ -279,6 +305,20 @@ mod tests {
             time += 1.0;
             (1.0 + 0.3 * time / 400.0) * (1.0 + 0.01 * random.normal())
         });
+        assert_eq!(comparison.evaluation.verdict, Verdict::Same);
+    }
+    #[test]
+    fn a_timer_in_steps_bounds_what_a_comparison_can_say() {
+        let short = [224e-9, 224e-9, 192e-9, 224e-9, 256e-9, 224e-9];
+        assert!((timer_share(&short) - 16.0 / 224.0).abs() < 1e-9);
+        assert!((timer_share(&[3.2e-6; 8]) - 0.005).abs() < 1e-9);
+        assert_eq!(timer_share(&[1.0, 1.1, 1.2, 1.3]), 0.0);
+        assert_eq!(timer_share(&[0.0; 8]), 0.0);
+
+        let plan = ComparisonPlan::default();
+        let comparison = compare(&plan, &mut |_| 224e-9);
+        assert_eq!(comparison.evaluation.verdict, Verdict::Undecided);
+        let comparison = compare(&plan, &mut |_| 22.4e-6);
         assert_eq!(comparison.evaluation.verdict, Verdict::Same);
     }
 }

@@ -12,4 +12,3 @@ mod sheet;
 
 pub(crate) use case_job::{CaseJob, Checked};
 pub(crate) use command::{Bench, Mode};
-pub(crate) use sampled::Sampled;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use warpsmith_case::TimedFunction;
 use warpsmith_device::Device;
 use warpsmith_measure::cpu::closure::Progress;
-use warpsmith_measure::measurement::{Measurement, Sample};
+use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::run_sampler::{RunSampler, RunTarget};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 
@@ -18,14 +18,6 @@ pub(crate) enum Sampled {
 }
 
 impl Sampled {
-    /// One sample.
-    pub(crate) fn sample(&mut self) -> Result<Sample> {
-        match self {
-            Self::Here(sampler, target) => Ok(sampler.sample(target)?),
-            Self::Function(function) => function.sample().map_err(explain),
-        }
-    }
-
     /// An empty measurement with the conditions of its samples.
     pub(crate) fn begin(&self, name: &str, device: &Device) -> Measurement {
         match self {

@@ -7,18 +7,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use warpsmith_case::check_device;
 use warpsmith_device::Device;
-use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
-use warpsmith_measure::run_sampler::{RunMode, RunSampler};
+use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan};
+use warpsmith_measure::run_sampler::RunMode;
 
-use crate::kernel::bench::{CaseJob, Checked, Sampled};
+use super::pair::Pair;
+use crate::kernel::bench::{CaseJob, Checked};
 use crate::kernel::verify::case::without_gpu;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
 use warpsmith_console::progress_line::ProgressLine;
 
-/// How long a kernel may take to settle: the GPU is warm from the other one.
-const SETTLE: Duration = Duration::from_millis(100);
 /// What a size gets at least, where the checks before have used up the budget.
 const LEAST: Duration = Duration::from_millis(500);
 
@@ -26,17 +25,6 @@ const LEAST: Duration = Duration::from_millis(500);
 pub(super) enum Compared {
     Rows(Vec<(String, Comparison)>),
     Cannot(Outcome),
-}
-
-/// One side, warmed up.
-fn sampled(job: &CaseJob, device: &Device, mode: RunMode) -> Result<Sampled> {
-    if let Some(function) = job.timed_function(device, mode)? {
-        return Ok(Sampled::Function(function));
-    }
-    let mut sampler = RunSampler::new(device, mode)?;
-    sampler.set_settle(SETTLE);
-    let target = sampler.target(job.prepare(device)?)?;
-    Ok(Sampled::Here(sampler, target))
 }
 
 /// Compares B with A. A kernel that does not match its reference is an error: its time says nothing.
@@ -96,10 +84,6 @@ pub(super) fn compare(
                 Checked::Faulted(reason) => bail!("not compared: {reason}"),
             }
         }
-        let mut side_a = sampled(job_a, &device, mode)?;
-        let mut side_b = sampled(job_b, &device, mode)?;
-        let empty_a = side_a.begin(&job_a.name(), &device);
-        let empty_b = side_b.begin(&job_b.name(), &device);
         // The budget is that of the whole comparison; every size gets its share of what is left.
         let left = plan.budget.map(|budget| {
             let left = budget.saturating_sub(begun.elapsed());
@@ -109,18 +93,21 @@ pub(super) fn compare(
             budget: left,
             ..*plan
         };
+        let mut pair = Pair::new([job_a, job_b], &device, mode, left)?;
+        let [empty_a, empty_b] = pair.begin();
         let mut taken = 0;
+        let in_round = 2 * plan.pairs.max(1);
         let comparison = paired_rounds::run(
             &plan,
             empty_a,
             empty_b,
             &mut |side| {
+                if taken > 0 && taken % in_round == 0 {
+                    pair.begin_round()?;
+                }
                 taken += 1;
                 line.update(|| format!("{name} ({} of {}): {taken} samples", at + 1, pairs.len()));
-                match side {
-                    Side::A => side_a.sample(),
-                    Side::B => side_b.sample(),
-                }
+                pair.sample(side)
             },
             &mut |_| {},
         )?;

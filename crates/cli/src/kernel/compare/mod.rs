@@ -6,6 +6,7 @@ mod command;
 mod commands;
 mod git_revision;
 mod markdown;
+mod pair;
 mod parameters;
 
 pub(crate) use command::Compare;
