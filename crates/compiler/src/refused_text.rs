@@ -38,7 +38,8 @@ pub fn refused_text(module: &Module) -> Option<Finding> {
                         });
                     }
                     let hint = format!(
-                        "take a multiple of {threads} elements; `exec` and `verify` run it as it is"
+                        "launch it in this file with a `block_dim=` that divides them, or take a multiple of \
+                         {threads}; `exec` and `verify` run it as it is"
                     );
                     finding.hint = Some(hint);
                     return Some(finding);

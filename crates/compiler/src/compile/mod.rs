@@ -8,8 +8,9 @@ use warpsmith_core::Finding;
 mod reading;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
-use crate::globals::{Global, Place, ProjectModule, Scope};
+use crate::globals::{Global, Place, ProjectModule, Scope, Tables};
 use crate::lower::{Operators, Shared, build_kernel};
+use crate::refused_text;
 use crate::syntax::{Scratch, SourceText, Tree};
 use warpsmith_ir::names::Names;
 use warpsmith_ir::types::{GPU_BLOCK, TypeTable};
@@ -88,6 +89,8 @@ pub struct Compiler {
     /// Where the library's text begins; the largest number where there is none.
     library_start: u32,
     scratch: Scratch,
+    /// Whether kernels of other modules are read, too.
+    with_kernels: bool,
     /// Functions of earlier modules, for their memory.
     spare: Vec<Function>,
     spare_lines: Vec<Vec<u32>>,
@@ -238,7 +241,16 @@ impl Compiler {
                 .hint("a binding names a parameter of a function that the source does not call, or what only Python can work out")
                 .into());
         }
-        self.build(options)
+        let index = self.choose_kernel(options)?;
+        let function = self.scope.kernels[index].function;
+        // Another module's, which this one has by a name of its own.
+        if self.scope.functions[function as usize].module != 0 && !self.with_kernels {
+            self.with_kernels = true;
+            let module = self.compile_with(text, library, options, place);
+            self.with_kernels = false;
+            return module;
+        }
+        self.build_kernel(index, options)
     }
 
     /// Gives a module's tables back, so that the next compilation need not make them again.
@@ -256,14 +268,40 @@ impl Compiler {
         }
     }
 
-    /// Builds the kernel that is requested.
-    fn build(&mut self, options: &Options) -> Result<Module, Box<Problem>> {
-        let index = self.choose_kernel(options)?;
-        self.build_kernel(index, options)
+    /// Builds a kernel by its position. One that has no text for Warp's usual block is built for the block with which
+    /// the source launches it.
+    fn build_kernel(&mut self, index: usize, options: &Options) -> Result<Module, Box<Problem>> {
+        let read = (self.tree.mark(), self.scope.mark());
+        let module = self.build_for_block(index, options, GPU_BLOCK)?;
+        let kernel = &self.scope.kernels[index];
+        let given = kernel.own_module.unwrap_or(self.scope.options).block;
+        if given.is_some() || refused_text(&module).is_none() {
+            return Ok(module);
+        }
+        let name = self.scope.functions[kernel.function as usize].key;
+        self.recycle(module);
+        self.tree.cut(read.0);
+        self.scope.cut(&read.1);
+        let mut tables = Tables {
+            names: &mut self.names,
+            types: &mut self.types,
+            tree: &mut self.tree,
+            source: &self.source,
+            text: &self.text,
+            modules: &self.modules,
+            known: Vec::new(),
+        };
+        let block = self.scope.launched_block(&mut tables, name);
+        self.build_for_block(index, options, block.unwrap_or(GPU_BLOCK))
     }
 
-    /// Builds a kernel by its position.
-    fn build_kernel(&mut self, index: usize, options: &Options) -> Result<Module, Box<Problem>> {
+    /// Builds a kernel for blocks of so many threads where its module says nothing else.
+    fn build_for_block(
+        &mut self,
+        index: usize,
+        options: &Options,
+        block: i64,
+    ) -> Result<Module, Box<Problem>> {
         let mut kernel = self.scope.kernels[index].clone();
         if let Some(problem) = self.scope.setting.as_ref().or(kernel.problem.as_ref()) {
             return Err(problem.clone().into());
@@ -296,7 +334,7 @@ impl Compiler {
         kernel.options.grid_stride = grid_stride.or(config.grid_stride).unwrap_or(true);
         let backward = kernel.backward.or(module_options.backward);
         let max_unroll = module_options.max_unroll.or(config.max_unroll);
-        let block = module_options.block.unwrap_or(GPU_BLOCK);
+        let block = module_options.block.unwrap_or(block);
         self.types.set_gpu_block(block);
         let library_line = match self.library_start {
             u32::MAX => 0,

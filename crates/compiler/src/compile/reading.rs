@@ -48,7 +48,10 @@ impl Compiler {
             self.library_start = self.text.len() as u32;
             library_body = self.append(library)?;
         }
-        self.source.index(&self.text);
+        // What was read by itself has left other lines there.
+        if !options.bind.is_empty() || library.is_some() {
+            self.source.index(&self.text);
+        }
         let mut tables = Tables {
             names: &mut self.names,
             types: &mut self.types,
@@ -83,7 +86,7 @@ impl Compiler {
                     continue;
                 }
                 if let Some(found) = place.modules.find(&name)
-                    && let Some(parsed) = found.parsed()
+                    && let Some(parsed) = found.parsed(self.with_kernels)
                     && self.put_module(&name, &found, parsed)
                 {
                     *closed.entry(package(&name).to_owned()).or_default() += 1;
@@ -120,6 +123,9 @@ impl Compiler {
         let down = (module.start, module.lines_before);
         module.body = parsed.put_into(&mut self.tree, &mut self.names, down);
         self.push_text(found.text(), parsed.lines());
+        let length = found.text().len() as u32;
+        self.source
+            .extend(module.start, parsed.later_lines(), length);
         let is_closed = module.is_closed;
         self.modules.push(module);
         is_closed

@@ -57,7 +57,12 @@ fn words_bound_by_text(text: &str) -> Vec<&str> {
         let before = text[..at].trim_end();
         words.extend(before.rsplit(|c: char| !is_part(c)).next());
     }
-    for line in text.lines().map(str::trim_start) {
+    for line in text.lines() {
+        let line = line.trim_ascii_start();
+        // Few lines begin like one of these.
+        if !matches!(line.as_bytes().first(), Some(b'e' | b'c' | b'n')) {
+            continue;
+        }
         let bound = match line.split_once(char::is_whitespace) {
             Some(("except", rest)) => rest.split_once(" as ").map_or("", |(_, name)| name),
             Some(("case" | "nonlocal", rest)) => rest,

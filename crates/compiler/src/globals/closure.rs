@@ -44,6 +44,13 @@ impl Scope {
         }
     }
 
+    /// What a function around the one at hand gives a name.
+    pub(super) fn enclosing_value(&self, name: Name) -> Option<Global> {
+        let mut names = self.enclosing.iter();
+        let is_known = names.any(|(known, _)| *known == name);
+        self.get(name).filter(|_| is_known)
+    }
+
     /// The names around the function at hand, with what they stand for now.
     pub(super) fn enclosing_values(&self) -> Vec<(Name, Global)> {
         let names = self.enclosing.iter();

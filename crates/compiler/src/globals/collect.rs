@@ -32,6 +32,7 @@ impl Scope {
         if let Some(module) = tables.modules.first() {
             self.enter_path(tables, &module.name)?;
         }
+        self.launched_overloads(tables);
         self.split_overloads();
         let mut factories = Vec::new();
         for at in library.start..library.start + library.len {

@@ -166,7 +166,7 @@ pub(super) fn contains(
 }
 
 /// Whether Python finds two plain values equal; nothing where it is not known.
-fn same(left: Constant, right: Constant) -> Option<bool> {
+pub(super) fn same(left: Constant, right: Constant) -> Option<bool> {
     let number = |constant| match constant {
         Constant::Number(number) => Some(number),
         Constant::Bool(value) => Some(Number::Int(i128::from(value))),

@@ -20,6 +20,9 @@ pub(super) const OPAQUE: Global = Global::Opaque("an expression that only Python
 /// What an f-string gives whose values are not known.
 pub(super) const TEXT: Global = Global::Opaque("a text that only Python can work out");
 
+/// A module of Warp by its name, which no text says.
+pub(super) const MODULE: Global = Global::Opaque("a module of Warp");
+
 /// Bytes of a text that f-strings make.
 const LONGEST_TEXT: usize = 1 << 12;
 
@@ -446,6 +449,12 @@ fn call(
     match callee {
         Global::WarpCallable(name) => match tables.names.get(name) {
             "constant" if values.len() == 1 && keywords.len == 0 => values[0],
+            "get_module"
+                if keywords.len == 0
+                    && matches!(*values, [Global::Value(Constant::Str(_)) | TEXT]) =>
+            {
+                MODULE
+            }
             _ => match super::annotation::type_call(scope, tables, name, args, keywords) {
                 Some(ty) => Global::Type(ty),
                 None => OPAQUE,

@@ -210,7 +210,7 @@ fn run_body(
 }
 
 /// Values that a function can take and give: those that no name can change.
-fn is_plain(value: Global) -> bool {
+pub(super) fn is_plain(value: Global) -> bool {
     matches!(
         value,
         Global::Value(_)

@@ -28,6 +28,7 @@ mod value;
 mod variants;
 mod warp_names;
 mod warp_value;
+mod written;
 
 pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,

@@ -127,7 +127,7 @@ impl Scope {
     ) -> Result<(), Problem> {
         let node = tables.tree.functions[function.node as usize];
         let before = std::mem::replace(&mut self.qualifier, function.qualifier);
-        let variants = self.variants(tables, &node);
+        let variants = self.variants(tables, function.node);
         let first = self.kernels.len();
         let count = variants.len();
         let mut read = Ok(());
@@ -291,20 +291,16 @@ impl Scope {
     /// Gives the functions since `first` those names around them that they use.
     pub(super) fn capture(&mut self, tables: &Tables<'_>, first: usize) {
         let around = self.enclosing_values();
+        if around.is_empty() {
+            return;
+        }
+        let mut used = Vec::new();
         for def in &mut self.functions[first..] {
-            let statements = tables.tree.stmts_in(def.body).iter();
-            let end = statements
-                .map(|id| tables.tree.stmt(*id).end)
-                .max()
-                .unwrap_or(0);
-            let exprs = tables.tree.exprs.iter();
-            let inside = exprs.filter(|expr| def.span.0 <= expr.start && expr.end <= end);
-            let used: Vec<Name> = inside
-                .filter_map(|expr| match expr.kind {
-                    ExprKind::Name(name) => Some(name),
-                    _ => None,
-                })
-                .collect();
+            used.clear();
+            let mut nodes = tables.tree.functions.iter();
+            if let Some(node) = nodes.find(|node| node.name_span == def.span) {
+                tables.tree.names_of_function(node, &mut used);
+            }
             for (name, value) in &around {
                 if used.contains(name) && !def.closure.iter().any(|(known, _)| known == name) {
                     def.closure.push((*name, *value));

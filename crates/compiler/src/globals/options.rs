@@ -1,7 +1,7 @@
 //! Options of kernels and modules.
 
 use super::display::{is_changed, named};
-use super::evaluate::{TEXT, evaluate};
+use super::evaluate::{MODULE, TEXT, evaluate};
 use super::value::Tables;
 use super::{Global, KernelDef, ModuleOptions, Scope};
 use crate::diagnostic::Problem;
@@ -257,7 +257,11 @@ impl Scope {
                     kernel.own_module = Some(ModuleOptions::default());
                 }
                 // No text says what the module is called.
-                ("module", TEXT) => kernel.own_module = Some(ModuleOptions::default()),
+                // Whoever has the module may change its options.
+                ("module", MODULE) if mentions_options(tables) => {
+                    kernel.problem = Some(option_problem(self, tables, at, &name));
+                }
+                ("module", TEXT | MODULE) => kernel.own_module = Some(ModuleOptions::default()),
                 ("launch_bounds", value) if int(value).is_some() => {
                     kernel.options.launch_bounds = int(value).map(|value| (value, None));
                 }
@@ -282,6 +286,15 @@ impl Scope {
         self.kernels.push(kernel);
         self.set(key, Global::Kernel(self.kernels.len() as u32 - 1));
     }
+}
+
+/// Whether anything has its attribute `options` looked at.
+fn mentions_options(tables: &Tables<'_>) -> bool {
+    let mut exprs = tables.tree.exprs.iter();
+    exprs.any(|expr| match expr.kind {
+        ExprKind::Attribute(_, name) => tables.names.get(name) == "options",
+        _ => false,
+    })
 }
 
 /// Whether a text can be a name in C++.

@@ -30,6 +30,8 @@ struct Text {
     text: String,
     /// `None` inside where it cannot be read.
     parsed: OnceLock<Option<Parsed>>,
+    /// The same without what kernels are made of, which no other module can call.
+    without_kernels: OnceLock<Option<Parsed>>,
 }
 
 impl ModuleText {
@@ -42,6 +44,7 @@ impl ModuleText {
             text: Arc::new(Text {
                 text,
                 parsed: OnceLock::new(),
+                without_kernels: OnceLock::new(),
             }),
         }
     }
@@ -57,10 +60,14 @@ impl ModuleText {
         &self.text.text
     }
 
-    /// The source's tree; `None` where the source cannot be read.
-    pub(crate) fn parsed(&self) -> Option<&Parsed> {
-        let parsed = &self.text.parsed;
-        parsed.get_or_init(|| Parsed::read(self.text())).as_ref()
+    /// The source's tree, with what its kernels are made of or without; `None` where the source cannot be read.
+    pub(crate) fn parsed(&self, with_kernels: bool) -> Option<&Parsed> {
+        let text = &self.text;
+        let parsed = match with_kernels {
+            true => text.parsed.get_or_init(|| Parsed::read(self.text())),
+            false => (text.without_kernels).get_or_init(|| Parsed::without_kernels(self.text())),
+        };
+        parsed.as_ref()
     }
 }
 

@@ -1,11 +1,14 @@
 //! Module-level values and the scope that holds them.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::host_call::{FactoryCall, HostFunction, Progress};
 use super::nested::Uncalled;
 use super::project::ProjectModule;
 use super::variants::Bind;
+use super::written::Outline;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
 use crate::diagnostic::Problem;
 use crate::syntax::{ExprId, ExprKind, SourceText, Tree};
@@ -129,6 +132,10 @@ pub(crate) struct Scope {
     pub(super) readings: u32,
     /// The arguments of the factories around.
     pub(super) label: String,
+    /// What names of the `warp` module have been found to be.
+    warp_names: RefCell<Map<Name, Option<Global>>>,
+    /// The statements of the source, once somebody has asked.
+    pub(super) outline: Option<Rc<Outline>>,
 }
 
 /// A name with what it stands for elsewhere.
@@ -194,6 +201,8 @@ impl Scope {
         self.reading = 0;
         self.readings = 0;
         self.label.clear();
+        self.outline = None;
+        self.warp_names.get_mut().clear();
     }
 
     /// Notes the members of an integer enumeration.
@@ -417,7 +426,11 @@ pub(crate) fn attribute(
                 .and_then(|name| scope.attribute(name))
                 .or(Some(Global::Opaque("an attribute of a class")))
         }
-        Global::Module(PythonModule::Warp) => warp_names::warp_attribute(attr, names, types),
+        Global::Module(PythonModule::Warp) => {
+            let mut known = scope.warp_names.borrow_mut();
+            let found = known.entry(attr);
+            *found.or_insert_with(|| warp_names::warp_attribute(attr, names, types))
+        }
         Global::Module(PythonModule::WarpSource) => {
             (names.get(attr) == "types").then_some(Global::Module(PythonModule::WarpTypes))
         }

@@ -1,13 +1,16 @@
 //! What the calls of a factory that nobody is seen to call may give its parameters.
 //!
 //! A parameter that is annotated `bool` or with an integer enumeration has few values: the factory is read once for
-//! each, and once with and without an argument that is `None` where a call leaves it out. Others have the value that the user binds them to, or that they have where a call leaves them out. Each
+//! each, and once with and without an argument that is `None` where a call leaves it out. Others have the value that the
+//! user binds them to, that they have where a call leaves them out, or that calls give them which stand in the source's
+//! functions ([`super::written`]). Each
 //! such reading makes kernels of its own, numbered and named as by the first call in a program.
 
 use super::annotation::type_of;
 use super::evaluate::{evaluate, path};
 use super::nested::GIVEN;
 use super::value::Tables;
+use super::written::captured_parameters;
 use super::{Global, Scope};
 use crate::syntax::{ExprId, ExprKind, FunctionNode, Parameter};
 use warpsmith_ir::Constant;
@@ -47,12 +50,9 @@ pub(super) struct Variant {
 
 impl Scope {
     /// The ways to call a function that make different kernels; one without values where nothing is known of it.
-    pub(super) fn variants(
-        &mut self,
-        tables: &mut Tables<'_>,
-        node: &FunctionNode,
-    ) -> Vec<Variant> {
-        let mut choices = self.choices(tables, node);
+    pub(super) fn variants(&mut self, tables: &mut Tables<'_>, function: u32) -> Vec<Variant> {
+        let node = tables.tree.functions[function as usize];
+        let mut choices = self.choices(tables, &node);
         let count = |choices: &[Choice]| {
             let counts = choices.iter().map(|choice| choice.values.len());
             counts.fold(1_usize, usize::saturating_mul)
@@ -65,10 +65,20 @@ impl Scope {
             let widest = choices.iter().rposition(|choice| choice.values.len() > 1);
             choices.remove(widest.unwrap_or(0));
         }
-        let mut variants = vec![Variant {
-            label: String::new(),
-            values: Vec::new(),
-        }];
+        // What is left open and matters is looked up where the source calls the function.
+        let mut open = captured_parameters(tables, &node);
+        open.retain(|name| !choices.iter().any(|choice| choice.name == *name));
+        let mut variants = Vec::new();
+        if !open.is_empty() {
+            let left = most / count(&choices).max(1);
+            variants = self.written_calls(tables, function, &open, left);
+        }
+        if variants.is_empty() {
+            variants.push(Variant {
+                label: String::new(),
+                values: Vec::new(),
+            });
+        }
         for choice in choices {
             let name = tables.names.get(choice.name);
             let mut longer = Vec::with_capacity(variants.len() * choice.values.len());
@@ -213,7 +223,7 @@ impl Scope {
     }
 }
 
-fn text_of(tables: &Tables<'_>, expr: ExprId) -> String {
+pub(super) fn text_of(tables: &Tables<'_>, expr: ExprId) -> String {
     let node = tables.tree.expr(expr);
     let text = tables
         .text

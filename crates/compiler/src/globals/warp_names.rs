@@ -217,6 +217,7 @@ fn is_host_name(text: &str) -> bool {
     matches!(
         text,
         "kernel"
+            | "get_module"
             | "func"
             | "func_native"
             | "func_grad"

@@ -8,6 +8,7 @@ mod chunks;
 mod convert;
 mod graft;
 mod limits;
+mod mentions;
 mod parse;
 mod source;
 mod subset;

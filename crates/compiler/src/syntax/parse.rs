@@ -7,7 +7,7 @@ use warpsmith_ir::names::Names;
 use super::chunks::chunks;
 use super::convert::Converter;
 use super::limits::{MAX_BYTES, check_limits};
-use super::{List, Scratch, SourceText, StmtId, Tree, subset};
+use super::{ExprKind, FunctionNode, List, Scratch, SourceText, StmtId, StmtKind, Tree, subset};
 use crate::diagnostic::Problem;
 
 /// Reads a module's statements into a tree, behind what is there: quickly where they are plain, else by the full
@@ -99,8 +99,8 @@ pub(crate) struct Parsed {
     names: Names,
     tree: Tree,
     body: List,
-    /// How many lines the text has.
-    lines: u32,
+    /// The offsets of its lines but for the first.
+    later_lines: Vec<u32>,
     /// Whether it imports Warp.
     knows_warp: bool,
 }
@@ -115,8 +115,73 @@ impl Parsed {
             names,
             tree,
             body,
-            lines: line_count(text),
+            later_lines: SourceText::later_lines(text),
             knows_warp: knows_warp(text),
+        })
+    }
+
+    /// Reads a text without the parameters and bodies of its kernels, which no other module calls; everything else keeps its place.
+    pub(crate) fn without_kernels(text: &str) -> Option<Self> {
+        let whole = Self::read(text)?;
+        let mut rest = text.as_bytes().to_vec();
+        whole.empty_kernels(whole.body, &mut rest);
+        let rest = String::from_utf8(rest).ok();
+        let mut rest = rest.and_then(|rest| Self::read(&rest));
+        if let Some(rest) = &mut rest {
+            rest.knows_warp = whole.knows_warp;
+        }
+        Some(rest.unwrap_or(whole))
+    }
+
+    /// Leaves nothing of the parameters and bodies of kernels among statements and in the functions and classes there.
+    fn empty_kernels(&self, statements: List, text: &mut [u8]) {
+        for id in self.tree.stmts_in(statements) {
+            let body = match self.tree.stmt(*id).kind {
+                StmtKind::Function(index) => {
+                    let node = &self.tree.functions[index as usize];
+                    if self.is_kernel(node)
+                        && let body @ [first, ..] = self.tree.stmts_in(node.body)
+                    {
+                        let start = self.tree.stmt(*first).start;
+                        let ends = body.iter().map(|id| self.tree.stmt(*id).end);
+                        let end = ends.max().unwrap_or(start);
+                        let (open, close) = node.parameters_span;
+                        if let [b'(', inside @ .., b')'] = &mut text[open as usize..close as usize]
+                        {
+                            blank(inside);
+                        }
+                        empty(&mut text[start as usize..end as usize]);
+                        continue;
+                    }
+                    node.body
+                }
+                StmtKind::Class(index) => self.tree.classes[index as usize].body,
+                StmtKind::If { body, orelse, .. } => {
+                    self.empty_kernels(orelse, text);
+                    body
+                }
+                StmtKind::For { body, .. }
+                | StmtKind::While { body, .. }
+                | StmtKind::Block { body, .. } => body,
+                _ => continue,
+            };
+            self.empty_kernels(body, text);
+        }
+    }
+
+    fn is_kernel(&self, node: &FunctionNode) -> bool {
+        let mut decorators = self.tree.exprs_in(node.decorators).iter();
+        decorators.any(|decorator| {
+            let callee = match self.tree.expr(*decorator).kind {
+                ExprKind::Call { func, .. } => func,
+                _ => *decorator,
+            };
+            match self.tree.expr(callee).kind {
+                ExprKind::Name(name) | ExprKind::Attribute(_, name) => {
+                    self.names.get(name) == "kernel"
+                }
+                _ => false,
+            }
         })
     }
 
@@ -129,12 +194,35 @@ impl Parsed {
         }
     }
 
+    /// How many lines the text has.
     pub(crate) fn lines(&self) -> u32 {
-        self.lines
+        self.later_lines.len() as u32 + 1
+    }
+
+    /// The offsets of the text's lines but for the first.
+    pub(crate) fn later_lines(&self) -> &[u32] {
+        &self.later_lines
     }
 
     pub(crate) fn knows_warp(&self) -> bool {
         self.knows_warp
+    }
+}
+
+/// Leaves nothing of statements but their lines.
+fn empty(statements: &mut [u8]) {
+    const NOTHING: &[u8] = b"pass";
+    if statements.len() < NOTHING.len() || statements[..NOTHING.len()].contains(&b'\n') {
+        return;
+    }
+    blank(statements);
+    statements[..NOTHING.len()].copy_from_slice(NOTHING);
+}
+
+/// Leaves nothing of a text but its lines.
+fn blank(text: &mut [u8]) {
+    for byte in text.iter_mut().filter(|byte| !b"\r\n".contains(byte)) {
+        *byte = b' ';
     }
 }
 
@@ -207,6 +295,65 @@ def saxpy(x: wp.array(dtype=float)):
         let (whole, each) = (read(true), read(false));
         assert!(whole == each, "{text}\n{whole:?}\n{each:?}");
         each.ok()
+    }
+
+    #[test]
+    fn kernels_of_other_modules_leave_their_lines() {
+        let text = "
+@wp.kernel
+def k(a: int,
+      b: float):  # note
+    x = '''é
+'''
+    y = 1  # end
+
+class C:
+    def f(n):
+        @kernel(name='x')
+        def k(a): zero = n
+        return k
+
+@wp.func
+def g(a: int):
+    return a
+";
+        let rest = Parsed::without_kernels(text).unwrap();
+        let whole = Parsed::read(text).unwrap();
+        let bodies = |parsed: &Parsed| -> Vec<(String, bool, usize)> {
+            let nodes = parsed.tree.functions.iter();
+            let body = |node: &FunctionNode| {
+                let statements = parsed.tree.stmts_in(node.body);
+                let first = parsed.tree.stmt(statements[0]);
+                let name = parsed.names.get(node.name).to_owned();
+                (name, matches!(first.kind, StmtKind::Pass), statements.len())
+            };
+            let mut bodies: Vec<_> = nodes.map(body).collect();
+            bodies.sort();
+            bodies
+        };
+        let found = bodies(&rest);
+        let found: Vec<_> = (found.iter())
+            .map(|(name, empty, count)| (name.as_str(), *empty, *count))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("f", false, 2),
+                ("g", false, 1),
+                ("k", true, 1),
+                ("k", true, 1)
+            ]
+        );
+        let parameters = rest.tree.parameters.iter();
+        let names: Vec<&str> = parameters.map(|own| rest.names.get(own.name)).collect();
+        assert_eq!(names, ["n", "a"]);
+        let last = |parsed: &Parsed| {
+            let last = *parsed.tree.stmts_in(parsed.body).last().unwrap();
+            let last = parsed.tree.stmt(last);
+            (last.line, last.start, last.end)
+        };
+        assert_eq!(last(&rest), last(&whole));
+        assert_eq!(rest.later_lines(), whole.later_lines());
     }
 
     #[test]

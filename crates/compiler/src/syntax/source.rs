@@ -15,6 +15,19 @@ impl SourceText {
         self.starts.extend(ends.map(|at| at as u32 + 1));
     }
 
+    /// Adds the lines of a text that stands behind the others, whose first line begins at `start` and whose later ones
+    /// have these offsets in it; its last line ends there.
+    pub(crate) fn extend(&mut self, start: u32, later: &[u32], length: u32) {
+        self.starts.extend(later.iter().map(|at| start + at));
+        self.starts.push(start + length + 1);
+    }
+
+    /// The offsets of a text's lines but for the first.
+    pub(crate) fn later_lines(text: &str) -> Vec<u32> {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        ends.map(|at| at as u32 + 1).collect()
+    }
+
     /// The line, counted from 1, that an offset is on.
     pub(crate) fn line_of(&self, offset: u32) -> u32 {
         self.starts.partition_point(|start| *start <= offset) as u32

@@ -510,3 +510,76 @@ fn limits_of_numpy_and_spread_tuples_are_known() {
         );
     }
 }
+
+/// Of other modules' kernels only the names are read; one that is named is compiled as it stands there.
+#[test]
+fn a_kernel_of_another_module_is_known_by_its_name_here() {
+    let other = "
+import warp as wp
+
+@wp.kernel(enable_backward=False)
+def far(
+    x: wp.array(dtype=float),  # a note
+):
+    '''Doubles.'''
+    i = wp.tid()
+    x[i] = x[i] * float(2.0)
+
+def make(n: int):
+    @wp.kernel
+    def made(x: wp.array(dtype=int)): x[0] = n
+    return made
+
+seven = make(7)
+";
+    let own = "
+import warp as wp
+from other import far, seven
+near = seven
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    x[0] = 1.0
+";
+    let texts = Texts([("other", (other, false))].into_iter().collect());
+    let place = Place {
+        module: "own",
+        package: false,
+        modules: &texts,
+    };
+    let mut compiler = Compiler::new();
+    for (kernel, line) in [
+        ("far", "// x[i] = x[i] * float(2.0)"),
+        ("k", "// x[0] = 1.0"),
+        ("near", " = 7;"),
+    ] {
+        let options = Options {
+            kernel: Some(kernel.into()),
+            ..Options::default()
+        };
+        let module = compiler.compile_in(own, &options, Some(&place)).unwrap();
+        let text = emit_cuda(&module);
+        assert!(text.contains(line), "{kernel}: {text}");
+    }
+}
+
+/// A module that has a name is another one, with options of its own.
+#[test]
+fn a_module_is_had_by_its_name() {
+    let source = |after: &str| {
+        format!(
+            "import warp as wp\nwp.set_module_options({{\"enable_backward\": False}})\nOTHER = wp.get_module(\"other\")\n{after}\n\n@wp.kernel(module=OTHER)\ndef k(x: wp.array(dtype=float)):\n    x[0] = 1.0\n"
+        )
+    };
+    let compiled = |after: &str| compile(&source(after), &Options::default());
+    let text = emit_cuda(&compiled("").unwrap());
+    assert!(text.contains("k_HASH_cuda_kernel_backward("), "{text}");
+    for after in [
+        "OTHER.options[\"enable_backward\"] = False",
+        "wp.set_module_options({\"enable_backward\": False}, module=OTHER)",
+        "OTHER = wp.get_module(__name__)",
+        "OTHER = wp.get_module(input())",
+    ] {
+        assert_eq!(compiled(after).unwrap_err()[0].code, "K025", "{after}");
+    }
+}

@@ -6,3 +6,4 @@ mod files;
 mod interpreter;
 mod nested;
 mod variants;
+mod written;
