@@ -114,6 +114,8 @@ pub enum ArgumentKind {
     Whole(Expression),
     /// A number by value.
     Real(f64),
+    /// The components of a vector, a matrix (row by row) or a quaternion by value.
+    Components(Vec<f64>),
 }
 
 /// What an array holds before the kernel runs.

@@ -33,9 +33,13 @@ impl Instance {
             numbers.insert(name.clone(), json!(value));
         }
         for argument in &self.arguments {
-            if let BoundValue::Number { value, .. } = argument.value {
-                numbers.insert(argument.name.clone(), json_number(argument.scalar, value));
-            }
+            let number = |value: &f64| json_number(argument.scalar, *value);
+            let value = match &argument.value {
+                BoundValue::Number { value, .. } => number(value),
+                BoundValue::Components { values, .. } => values.iter().map(number).collect(),
+                BoundValue::Array { .. } => continue,
+            };
+            numbers.insert(argument.name.clone(), value);
         }
         numbers
     }
@@ -86,14 +90,21 @@ pub enum BoundValue {
         /// Its value.
         value: f64,
     },
+    /// The components of a vector or matrix by value, as bytes one behind the other and as they read.
+    Components {
+        /// As many bytes as the components have.
+        bytes: Vec<u8>,
+        /// Their values.
+        values: Vec<f64>,
+    },
 }
 
 impl BoundArgument {
-    /// Elements of an array; 0 for a number.
+    /// Elements of an array; 0 for what is given by value.
     pub fn elements(&self) -> usize {
         match &self.value {
             BoundValue::Array { shape, .. } => shape.iter().product(),
-            BoundValue::Number { .. } => 0,
+            BoundValue::Number { .. } | BoundValue::Components { .. } => 0,
         }
     }
 
@@ -101,7 +112,7 @@ impl BoundArgument {
     pub fn direction(&self) -> Option<Direction> {
         match self.value {
             BoundValue::Array { direction, .. } => Some(direction),
-            BoundValue::Number { .. } => None,
+            BoundValue::Number { .. } | BoundValue::Components { .. } => None,
         }
     }
 
@@ -157,6 +168,16 @@ impl Case {
                 BoundValue::Number {
                     bytes,
                     value: *value,
+                }
+            }
+            ArgumentKind::Components(values) => {
+                let mut bytes = Vec::new();
+                for value in values {
+                    push_float(argument.scalar, *value, &mut bytes);
+                }
+                BoundValue::Components {
+                    bytes,
+                    values: values.clone(),
                 }
             }
             ArgumentKind::Whole(expression) => {

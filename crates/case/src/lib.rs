@@ -23,6 +23,7 @@ mod sizes;
 mod template;
 mod tune;
 mod verify;
+mod warp_element;
 mod watched;
 
 pub use choice::{Choice, choice_words};

@@ -5,12 +5,13 @@
 
 use std::fmt::Write;
 
+use warpsmith_compiler::Type;
 use warpsmith_compiler::ir::{FunctionKind, Module};
-use warpsmith_compiler::{Scalar as WarpScalar, Type};
 use warpsmith_measure::kernel_file::Scalar;
 
 use crate::element::is_float;
 use crate::signature::{KernelParameter, KernelSignature};
+use crate::warp_element::WarpElement;
 
 /// The text of a case for a kernel of the CUDA file `file`.
 pub fn case_of_cuda(file: &str, kernel: &KernelSignature) -> String {
@@ -87,30 +88,31 @@ pub fn case_of_warp(file: &str, kernel: &str, module: &Module) -> Result<String,
         let refuse = || format!("`{name}` is {described}, which a case cannot describe");
         match module.types.get(var.ty) {
             Type::Array { element, rank } => {
-                let Type::Scalar(scalar) = module.types.get(element) else {
-                    return Err(refuse());
-                };
-                let scalar = warp_scalar(scalar).ok_or_else(refuse)?;
-                let shape: Vec<String> = names[..usize::from(rank)]
-                    .iter()
+                let element = WarpElement::of(&module.types, element).ok_or_else(refuse)?;
+                let dimensions = names[..usize::from(rank)].iter();
+                let shape: Vec<String> = dimensions
                     .map(|name| format!("\"{name}\""))
+                    .chain(element.extents.iter().map(usize::to_string))
                     .collect();
                 let _ = write!(
                     text,
                     "\n[[arguments]]\nname = \"{name}\"\ndirection = \"inout\" # check: in, out or inout\n\
                      type = \"{}\"\nshape = [{}] # check\n",
-                    scalar.name(),
+                    element.scalar.name(),
                     shape.join(", ")
                 );
             }
-            Type::Scalar(scalar) => {
-                let scalar = warp_scalar(scalar).ok_or_else(refuse)?;
-                let value = if is_size(scalar) {
-                    format!("\"{}\"", names[0])
-                } else if !is_float(scalar) {
-                    "1".into()
-                } else {
-                    "1.0".into()
+            _ => {
+                let WarpElement { scalar, extents } =
+                    WarpElement::of(&module.types, var.ty).ok_or_else(refuse)?;
+                let one = if is_float(scalar) { "1.0" } else { "1" };
+                let value = match extents[..] {
+                    [] if is_size(scalar) => format!("\"{}\"", names[0]),
+                    [] => one.to_owned(),
+                    _ => {
+                        let count = extents.iter().product();
+                        format!("[{}]", vec![one; count].join(", "))
+                    }
                 };
                 let _ = write!(
                     text,
@@ -118,7 +120,6 @@ pub fn case_of_warp(file: &str, kernel: &str, module: &Module) -> Result<String,
                     scalar.name()
                 );
             }
-            _ => return Err(refuse()),
         }
     }
     let dims: Vec<String> = names[..rank]
@@ -291,25 +292,6 @@ fn is_size(scalar: Scalar) -> bool {
     )
 }
 
-/// The type of a case that a Warp scalar is.
-pub(crate) fn warp_scalar(scalar: WarpScalar) -> Option<Scalar> {
-    Some(match scalar {
-        WarpScalar::I8 => Scalar::I8,
-        WarpScalar::U8 => Scalar::U8,
-        WarpScalar::I16 => Scalar::I16,
-        WarpScalar::U16 => Scalar::U16,
-        WarpScalar::I32 => Scalar::I32,
-        WarpScalar::U32 => Scalar::U32,
-        WarpScalar::I64 => Scalar::I64,
-        WarpScalar::U64 => Scalar::U64,
-        WarpScalar::F16 => Scalar::F16,
-        WarpScalar::BF16 => Scalar::Bf16,
-        WarpScalar::F32 => Scalar::F32,
-        WarpScalar::F64 => Scalar::F64,
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -388,5 +370,41 @@ mod tests {
         let case = Case::parse(Path::new("add.toml"), &written).unwrap();
         assert_eq!(case.sizes.names, ["n", "m"]);
         assert_eq!(case.arguments.len(), 4);
+    }
+
+    #[test]
+    fn vectors_and_matrices_are_numbers_with_more_dimensions() {
+        let source = "import warp as wp\n\n@wp.kernel\ndef push(x: wp.array(dtype=wp.vec3), \
+                      r: wp.array2d(dtype=wp.mat22d), q: wp.array(dtype=wp.quat), g: wp.vec3, \
+                      m: wp.mat22, k: wp.vec2i):\n    x[wp.tid()] = x[wp.tid()] + g\n";
+        let module = compile(source, &Options::default()).unwrap();
+        let written = case_of_warp("push.py", "push", &module).unwrap();
+        for line in [
+            "type = \"f32\"\nshape = [\"n\", 3] # check",
+            "type = \"f64\"\nshape = [\"n\", \"m\", 2, 2] # check",
+            "type = \"f32\"\nshape = [\"n\", 4] # check",
+            "name = \"g\"\ntype = \"f32\"\nvalue = [1.0, 1.0, 1.0] # check",
+            "name = \"m\"\ntype = \"f32\"\nvalue = [1.0, 1.0, 1.0, 1.0] # check",
+            "name = \"k\"\ntype = \"i32\"\nvalue = [1, 1] # check",
+        ] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+        let case = Case::parse(Path::new("push.toml"), &written).unwrap();
+        assert_eq!(case.arguments.len(), 6);
+        let spoilt = |from: &str, to: &str| {
+            let text = written.replace(from, to);
+            Case::parse(Path::new("push.toml"), &text)
+                .unwrap_err()
+                .to_string()
+        };
+        let problem = spoilt("[1, 1]", "[1, 3000000000]");
+        assert!(problem.contains("3000000000 does not fit i32"), "{problem}");
+        let problem = spoilt("[1, 1]", "[1, 1.5]");
+        assert!(problem.contains("1.5 does not fit i32"), "{problem}");
+        let problem = spoilt("[1, 1]", "[]");
+        assert!(
+            problem.contains("a vector has at least one number"),
+            "{problem}"
+        );
     }
 }

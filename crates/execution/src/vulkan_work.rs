@@ -82,6 +82,8 @@ pub enum WorkArgument {
     Int(i64),
     /// A floating-point number.
     Float(f64),
+    /// A number, or the components of a vector or matrix.
+    Value(Vec<Number>),
 }
 
 /// A launch of a kernel over a grid.
@@ -323,6 +325,7 @@ fn bind(
             }
             WorkArgument::Int(value) => Argument::Value(vec![Number::Int(i128::from(*value))]),
             WorkArgument::Float(value) => Argument::Value(vec![Number::Float(*value)]),
+            WorkArgument::Value(numbers) => Argument::Value(numbers.clone()),
         })
         .collect();
     let laid_out = LaunchBlock::new(&function.interpreter(), &launch.dim, &arguments)?;

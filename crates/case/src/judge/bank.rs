@@ -151,7 +151,7 @@ impl Round {
             .map(|output| {
                 let shape = match &output.value {
                     BoundValue::Array { shape, .. } => shape.clone(),
-                    BoundValue::Number { .. } => Vec::new(),
+                    BoundValue::Number { .. } | BoundValue::Components { .. } => Vec::new(),
                 };
                 json!({ "name": output.name, "descr": numpy_name(output.scalar), "shape": shape })
             })

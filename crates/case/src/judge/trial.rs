@@ -466,7 +466,7 @@ impl<'a> Bench<'a> {
                 record.right = false;
                 let axes = match &output.value {
                     crate::instance::BoundValue::Array { axes, .. } => axes.clone(),
-                    crate::instance::BoundValue::Number { .. } => Vec::new(),
+                    _ => Vec::new(),
                 };
                 if record.words.is_empty() {
                     record.words = comparison.words(&axes);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use warpsmith_compiler::ir::types::TypeId;
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Compiler, Folder, Options, RUNTIME_LIBRARY, Type};
 use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc, Stream};
@@ -18,7 +19,7 @@ use super::on_vulkan::OnVulkan;
 use super::ran::Ran;
 use crate::element::is_float;
 use crate::instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
-use crate::template::warp_scalar;
+use crate::warp_element::WarpElement;
 
 /// Iterations that a block of threads may make: a kernel that never ends is a finding, not a wait.
 const MOST_ITERATIONS: u64 = 1 << 24;
@@ -81,6 +82,16 @@ impl WarpProgram {
         !matches!(self.place, Place::Interpreter)
     }
 
+    pub(super) fn interpreted_because(&self) -> Option<&'static str> {
+        match self.place {
+            // A kernel that cannot be planned is an error where it is run.
+            Place::Interpreter => Interpreter::forward(&self.module)
+                .ok()?
+                .interpreted_because(),
+            Place::Cuda(..) | Place::Vulkan(_) => None,
+        }
+    }
+
     pub(super) fn into_module(self) -> Module {
         self.module
     }
@@ -100,7 +111,7 @@ impl WarpProgram {
             Place::Vulkan(kernel) => return kernel.prepared(dim, instance, contents),
             Place::Interpreter => return Err(Fault::NoGpu),
         };
-        let (arrays, arguments) = place(&gpu, instance, contents, 0, false)?;
+        let (arrays, arguments) = place(&gpu, &self.module, instance, contents, (0, false))?;
         Ok(Box::new(WarpRun {
             stream: gpu.stream().clone(),
             kernel,
@@ -129,7 +140,7 @@ impl WarpProgram {
     }
 
     /// The case's arguments against the kernel's parameters.
-    fn check(&self, instance: &Instance) -> Result<(), Fault> {
+    pub(super) fn check(&self, instance: &Instance) -> Result<(), Fault> {
         let function = &self.module.kernel;
         let parameters = &function.vars[..function.params as usize];
         let refuse = |problem: String| Err(Fault::Unsupported(problem));
@@ -143,16 +154,17 @@ impl WarpProgram {
         for (var, argument) in parameters.iter().zip(&instance.arguments) {
             let fits = match (self.module.types.get(var.ty), &argument.value) {
                 (Type::Array { element, rank }, BoundValue::Array { shape, .. }) => {
-                    let same = match self.module.types.get(element) {
-                        Type::Scalar(scalar) => warp_scalar(scalar) == Some(argument.scalar),
-                        _ => false,
-                    };
-                    same && usize::from(rank) == shape.len()
+                    self.element(element, argument).is_some_and(|element| {
+                        shape.get(usize::from(rank)..) == Some(&element.extents)
+                    })
                 }
-                (Type::Scalar(scalar), BoundValue::Number { .. }) => {
-                    warp_scalar(scalar) == Some(argument.scalar)
-                }
-                _ => false,
+                (_, BoundValue::Number { .. }) => self
+                    .element(var.ty, argument)
+                    .is_some_and(|element| element.extents.is_empty()),
+                (_, BoundValue::Components { values, .. }) => self
+                    .element(var.ty, argument)
+                    .is_some_and(|element| element.count() == values.len()),
+                (_, BoundValue::Array { .. }) => false,
             };
             if !fits {
                 let expected = self.module.types.describe(var.ty, &self.module.names);
@@ -166,19 +178,29 @@ impl WarpProgram {
         Ok(())
     }
 
+    /// What a parameter's values are made of, where these are the numbers of the argument.
+    fn element(&self, ty: TypeId, argument: &BoundArgument) -> Option<WarpElement> {
+        WarpElement::of(&self.module.types, ty).filter(|element| element.scalar == argument.scalar)
+    }
+
     /// The arguments as the interpreter takes them; what has no content holds poison.
-    pub(super) fn arguments(instance: &Instance, contents: &Contents, poison: u8) -> Vec<Argument> {
-        let pairs = instance.arguments.iter().zip(contents);
+    pub(super) fn arguments(
+        &self,
+        instance: &Instance,
+        contents: &Contents,
+        poison: u8,
+    ) -> Vec<Argument> {
+        let ranks = ranks(&self.module);
+        let pairs = instance.arguments.iter().zip(contents).zip(ranks);
         pairs
-            .map(|(argument, content)| match &argument.value {
-                BoundValue::Number { value, .. } => match is_float(argument.scalar) {
-                    true => Argument::float(*value),
-                    false => Argument::int(*value as i64),
-                },
+            .map(|((argument, content), rank)| match &argument.value {
+                BoundValue::Number { .. } | BoundValue::Components { .. } => {
+                    Argument::Value(numbers(argument))
+                }
                 BoundValue::Array { shape, .. } => {
                     let bytes = argument.elements() * argument.scalar.bytes();
                     Argument::Array(ArrayArgument {
-                        shape: shape.clone(),
+                        shape: shape[..rank].to_vec(),
                         data: content.clone().unwrap_or_else(|| vec![poison; bytes]),
                         gradient: None,
                     })
@@ -202,7 +224,7 @@ impl WarpProgram {
             true => interpreter.checking_races(),
             false => interpreter,
         };
-        let mut arguments = Self::arguments(instance, contents, poison);
+        let mut arguments = self.arguments(instance, contents, poison);
         let outcome = interpreter
             .run(dim, &mut arguments)
             .map_err(|error| Fault::Unsupported(error.to_string()))?;
@@ -231,7 +253,8 @@ impl WarpProgram {
         contents: &Contents,
         poison: u8,
     ) -> Result<Ran, Fault> {
-        let (arrays, arguments) = place(gpu, instance, contents, poison, self.settings.guards)?;
+        let hidden = (poison, self.settings.guards);
+        let (arrays, arguments) = place(gpu, &self.module, instance, contents, hidden)?;
         let stream = gpu.stream();
         // SAFETY: the module is the one the kernel was built from; every array is live until the
         // downloads below and has the shape and type that `check` compared. That the kernel stays
@@ -249,21 +272,31 @@ impl WarpProgram {
     }
 }
 
-/// Uploads every array.
+/// The dimensions of each array parameter, without those of its elements; 0 of a value.
+pub(super) fn ranks(module: &Module) -> impl Iterator<Item = usize> {
+    let parameters = &module.kernel.vars[..module.kernel.params as usize];
+    parameters.iter().map(|var| match module.types.get(var.ty) {
+        Type::Array { rank, .. } => usize::from(rank),
+        _ => 0,
+    })
+}
+
+/// Uploads every array, with this poison where it has no content, and between guard zones or not.
 #[allow(clippy::type_complexity)] // The arrays, and the arguments that hold their addresses.
 fn place(
     gpu: &CudaDevice,
+    module: &Module,
     instance: &Instance,
     contents: &Contents,
-    poison: u8,
-    guards: bool,
+    (poison, guards): (u8, bool),
 ) -> Result<(Vec<Option<GuardedArray>>, Vec<ForeignArgument>), Fault> {
     let mut arrays = Vec::new();
     let mut arguments = Vec::new();
-    for (argument, content) in instance.arguments.iter().zip(contents) {
+    let pairs = instance.arguments.iter().zip(contents);
+    for ((argument, content), rank) in pairs.zip(ranks(module)) {
         match &argument.value {
-            BoundValue::Number { value, .. } => {
-                arguments.push(ForeignArgument::Value(vec![number(argument, *value)]));
+            BoundValue::Number { .. } | BoundValue::Components { .. } => {
+                arguments.push(ForeignArgument::Value(numbers(argument)));
                 arrays.push(None);
             }
             BoundValue::Array { shape, .. } => {
@@ -271,7 +304,7 @@ fn place(
                 let array = upload_array(gpu, width, shape, content.as_deref(), poison, guards)?;
                 arguments.push(ForeignArgument::Array {
                     address: array.address(),
-                    shape: shape.clone(),
+                    shape: shape[..rank].to_vec(),
                     strides: None,
                     gradient: 0,
                 });
@@ -325,16 +358,30 @@ impl Prepared for WarpRun {
     }
 }
 
-fn number(argument: &BoundArgument, value: f64) -> Number {
-    match is_float(argument.scalar) {
-        true => Number::Float(value),
-        false => Number::Int(value as i128),
-    }
+/// The numbers of an argument that is given by value.
+pub(super) fn numbers(argument: &BoundArgument) -> Vec<Number> {
+    let values = match &argument.value {
+        BoundValue::Number { value, .. } => std::slice::from_ref(value),
+        BoundValue::Components { values, .. } => values,
+        BoundValue::Array { .. } => &[],
+    };
+    let number = |value: &f64| match is_float(argument.scalar) {
+        true => Number::Float(*value),
+        false => Number::Int(*value as i128),
+    };
+    values.iter().map(number).collect()
 }
 
 fn describe(argument: &BoundArgument) -> String {
     match &argument.value {
         BoundValue::Number { .. } => format!("a number of type {}", argument.scalar.name()),
+        BoundValue::Components { values, .. } => {
+            format!(
+                "{} numbers of type {}",
+                values.len(),
+                argument.scalar.name()
+            )
+        }
         BoundValue::Array { shape, .. } => {
             format!(
                 "an array of {} with {} dimensions",

@@ -122,6 +122,14 @@ impl Program {
         Ok(Self { form })
     }
 
+    /// What a Warp-style kernel has that only the interpreter runs on the CPU; nothing where it runs natively.
+    pub fn interpreted_because(&self) -> Option<&'static str> {
+        match &self.form {
+            Form::Warp(program) => program.interpreted_because(),
+            Form::Cuda(_) | Form::Python(_) => None,
+        }
+    }
+
     /// Runs once. What the kernel only writes holds `poison` in every byte before.
     pub(crate) fn run(
         &mut self,

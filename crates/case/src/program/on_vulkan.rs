@@ -10,14 +10,16 @@ use warpsmith_measure::kernel_file::Direction;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::fault::Fault;
+use super::interpreted::{numbers, ranks};
 use super::ran::Ran;
-use crate::element::is_float;
 use crate::instance::{BoundValue, Contents, Instance};
 
 /// A kernel that is compiled for a device.
 pub(super) struct OnVulkan {
     device: VulkanDevice,
     function: VulkanFunction,
+    /// The dimensions of each array parameter.
+    ranks: Vec<usize>,
     limit: Duration,
 }
 
@@ -30,6 +32,7 @@ impl OnVulkan {
         Ok(Self {
             device: device.clone(),
             function: VulkanFunction::of_module(device, module.clone())?,
+            ranks: ranks(module).collect(),
             limit,
         })
     }
@@ -82,12 +85,12 @@ impl OnVulkan {
         poison: u8,
     ) -> Result<(VulkanWork, Vec<Option<usize>>), Fault> {
         let (mut buffers, mut places, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
-        for (argument, content) in instance.arguments.iter().zip(contents) {
+        let pairs = instance.arguments.iter().zip(contents);
+        for ((argument, content), rank) in pairs.zip(&self.ranks) {
             let (place, argument) = match &argument.value {
-                BoundValue::Number { value, .. } if is_float(argument.scalar) => {
-                    (None, WorkArgument::Float(*value))
+                BoundValue::Number { .. } | BoundValue::Components { .. } => {
+                    (None, WorkArgument::Value(numbers(argument)))
                 }
-                BoundValue::Number { value, .. } => (None, WorkArgument::Int(*value as i64)),
                 BoundValue::Array { shape, .. } => {
                     let bytes = argument.elements() * argument.scalar.bytes();
                     buffers.push(match content {
@@ -95,7 +98,7 @@ impl OnVulkan {
                         None => self.device.upload(&vec![poison; bytes])?,
                     });
                     let at = buffers.len() - 1;
-                    (Some(at), WorkArgument::Array(at, shape.clone()))
+                    (Some(at), WorkArgument::Array(at, shape[..*rank].to_vec()))
                 }
             };
             places.push(place);

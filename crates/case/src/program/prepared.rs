@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use warpsmith_compiler::ir::Module;
 use warpsmith_device::{CudaDevice, Kernel, LaunchShape, Stream};
-use warpsmith_interpreter::{Argument, Interpreter};
+use warpsmith_interpreter::{Argument, Interpreter, Plan};
 use warpsmith_measure::kernel_file::Direction;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cuda::{Arrays, CudaProgram};
 use super::fault::Fault;
-use super::interpreted::WarpProgram;
 use super::{Form, Program};
 use crate::instance::{Contents, Instance, LaunchNumbers};
 
@@ -36,10 +35,14 @@ impl Program {
                 let LaunchNumbers::Threads(dim) = &instance.launch else {
                     return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
                 };
-                Ok(Box::new(InterpretedRun {
-                    arguments: WarpProgram::arguments(instance, contents, 0),
+                program.check(instance)?;
+                let arguments = program.arguments(instance, contents, 0);
+                let module = program.into_module();
+                Ok(Box::new(RunHere {
+                    plan: Arc::new(Plan::new(&module, false).map_err(Fault::Findings)?),
+                    module,
                     dim: dim.clone(),
-                    module: program.into_module(),
+                    arguments,
                 }))
             }
             Form::Python(_) => Err(Fault::Unsupported(
@@ -157,28 +160,22 @@ impl Prepared for CudaRun {
     }
 }
 
-struct InterpretedRun {
+/// A Warp-style kernel on the CPU: planned once and then run as `exec` runs it, natively where it can be.
+struct RunHere {
     module: Module,
+    plan: Arc<Plan>,
     dim: Vec<usize>,
     arguments: Vec<Argument>,
 }
 
-impl Prepared for InterpretedRun {
+impl Prepared for RunHere {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let failed = |reason: String| WorkloadError::Failed {
             workload: "case",
             reason,
         };
-        let interpreter = Interpreter::forward(&self.module).map_err(|findings| {
-            failed(
-                findings
-                    .first()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
-            )
-        })?;
-        let outcome = interpreter
-            .run(&self.dim, &mut self.arguments)
+        let outcome = Interpreter::of(&self.module, Arc::clone(&self.plan))
+            .run_native(&self.dim, &mut self.arguments)
             .map_err(|error| failed(error.to_string()))?;
         match outcome.findings.first() {
             Some(finding) => Err(failed(finding.to_string())),

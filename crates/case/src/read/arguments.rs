@@ -1,10 +1,13 @@
 //! Reads the arguments of a kernel and what they hold at first.
 
+use std::path::Path;
+
 use warpsmith_measure::kernel_file::{Direction, Scalar};
 
 use super::{MOST_VALUES, Reader};
 use crate::description::{Argument, ArgumentKind, Fill};
 use crate::document::{CaseError, Item, Place, Value};
+use crate::element::{holds_whole, is_float};
 
 impl Reader<'_> {
     pub(super) fn arguments(&self, item: Item) -> Result<Vec<Argument>, CaseError> {
@@ -55,19 +58,26 @@ impl Reader<'_> {
         let kind = if let Some(value) = table.take("value") {
             for other in ["direction", "shape", "fill"] {
                 if let Some(item) = table.take(other) {
-                    return Err(item.error(file, "a number by `value` has no such key"));
+                    return Err(item.error(file, "what is given by `value` has no such key"));
                 }
             }
             match value.value {
                 Value::Float(number) if float => ArgumentKind::Real(number),
                 Value::Integer(number) if float => ArgumentKind::Real(number as f64),
+                Value::List(parts) if parts.is_empty() => {
+                    return Err(value.place.error(file, "a vector has at least one number"));
+                }
+                Value::List(parts) => {
+                    let parts = parts.iter().map(|part| component(file, scalar, part));
+                    ArgumentKind::Components(parts.collect::<Result<_, _>>()?)
+                }
                 _ => ArgumentKind::Whole(value.expression(file)?),
             }
         } else {
             let Some(direction) = table.take("direction") else {
                 return Err(missing(
                     "direction",
-                    "`in`, `out` or `inout` for an array, or `value` for a number",
+                    "`in`, `out` or `inout` for an array, or `value` for a number or a vector",
                 ));
             };
             let direction = match direction.text(file)?.as_str() {
@@ -164,5 +174,18 @@ impl Reader<'_> {
             }
             other => Err(place.error(file, format!("this is {}: write {WORDS}", other.kind()))),
         }
+    }
+}
+
+/// One number of a vector, which its type must hold.
+fn component(file: &Path, scalar: Scalar, part: &Item) -> Result<f64, CaseError> {
+    let number = part.float(file)?;
+    let whole = match part.value {
+        Value::Integer(whole) => holds_whole(scalar, whole) && number as i64 == whole,
+        _ => false,
+    };
+    match is_float(scalar) || whole {
+        true => Ok(number),
+        false => Err(part.error(file, format!("{number} does not fit {}", scalar.name()))),
     }
 }

@@ -32,7 +32,7 @@ impl Case {
             let shape: &[Expression] = match &argument.kind {
                 ArgumentKind::Array { shape, .. } => shape,
                 ArgumentKind::Whole(value) => std::slice::from_ref(value),
-                ArgumentKind::Real(_) => &[],
+                ArgumentKind::Real(_) | ArgumentKind::Components(_) => &[],
             };
             for expression in shape {
                 self.known(&known, &argument.place, expression)?;

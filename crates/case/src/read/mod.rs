@@ -352,7 +352,7 @@ bytes = "8 * rows * cols"
             (
                 "value = \"cols\"",
                 "value = \"cols\"\nfill = \"ones\"",
-                "`arguments[2].fill`: a number by `value`",
+                "`arguments[2].fill`: what is given by `value`",
             ),
             (
                 "BLOCK = [64, 128, 256]",

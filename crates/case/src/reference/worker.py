@@ -153,7 +153,13 @@ class Caller:
 
     def arguments(self, arrays, numbers):
         named = {name: self.given(array) for name, array in arrays.items()}
-        named.update(numbers)
+        floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
+        for name, number in numbers.items():
+            if isinstance(number, list):  # A vector, in the precision of the arrays.
+                vector = numpy.array(number)
+                precision = numpy.result_type(*floats) if floats and vector.dtype.kind == "f" else vector.dtype
+                number = self.given(vector.astype(precision))
+            named[name] = number
         return chosen(self.function, named)
 
     def call(self, arrays, numbers, wanted):

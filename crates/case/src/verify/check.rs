@@ -545,7 +545,7 @@ fn contents_free(argument: &crate::instance::BoundArgument) -> bool {
 fn axes_of(argument: &crate::instance::BoundArgument) -> Vec<String> {
     match &argument.value {
         crate::instance::BoundValue::Array { axes, .. } => axes.clone(),
-        crate::instance::BoundValue::Number { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

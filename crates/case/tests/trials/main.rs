@@ -25,6 +25,11 @@ fn main() -> ExitCode {
             references::a_numpy_function_in_float64_is_the_truth,
         ),
         (
+            "vectors_and_matrices_have_a_truth_too",
+            true,
+            references::vectors_and_matrices_have_a_truth_too,
+        ),
+        (
             "equal_terms_may_add_up_their_rounding",
             true,
             references::equal_terms_may_add_up_their_rounding,
@@ -145,6 +150,10 @@ fn main() -> ExitCode {
         (
             "a_python_kernel_is_checked_on_vulkan",
             on_vulkan::a_python_kernel_is_checked_on_vulkan,
+        ),
+        (
+            "a_kernel_of_vectors_is_the_same_on_vulkan",
+            on_vulkan::a_kernel_of_vectors_is_the_same_on_vulkan,
         ),
         (
             "a_python_kernel_is_timed_on_vulkan_under_its_roof",

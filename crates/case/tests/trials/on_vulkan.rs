@@ -7,6 +7,7 @@ use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_workload::Output;
 
 use crate::folder::{Folder, from_x_to_y};
+use crate::references::{PUSH, PUSH_CASE};
 
 const KERNEL: &str = "import warp as wp\n\n\n@wp.kernel\n\
     def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):\n    \
@@ -118,4 +119,15 @@ pub(crate) fn other_sources_are_refused_by_name() {
     };
     assert_eq!(what, "a case of PTX");
     assert!(check_device(&case.source, DeviceChoice::Cpu).is_ok());
+}
+
+pub(crate) fn a_kernel_of_vectors_is_the_same_on_vulkan() {
+    let case = PUSH_CASE.replace("\"reference.py:push\"", "{ interpreter = true }");
+    let folder = Folder::new(&[("push.py", PUSH), ("push.toml", &case)]);
+    let case = folder.case("push.toml");
+    let mut verifier = Verifier::prepare(&case, &[], &device(), Settings::default()).unwrap();
+    for size in case.verification_sizes(&[]).unwrap().sizes {
+        let check = verifier.check(&size, 7, 0, false).unwrap();
+        assert!(check.verdict.is_right(), "{:?}", check.verdict);
+    }
 }

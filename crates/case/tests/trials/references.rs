@@ -369,3 +369,78 @@ pub(crate) fn what_an_output_held_before_is_told_without_a_reference() {
     let least = SCALE.replace("y[i] = a * x[i] + 1.0", "y[i] = wp.min(y[i], a * x[i])");
     assert_eq!(codes(&least, 2), ["C002", "C010"]);
 }
+
+/// A kernel of vectors and matrices, and what NumPy says of it.
+pub(crate) const PUSH: &str = "import warp as wp\n\n\n@wp.kernel\n\
+    def push(x: wp.array(dtype=wp.vec3), turn: wp.array(dtype=wp.mat33), v: wp.array(dtype=wp.vec3),\n         \
+    g: wp.vec3, dt: float):\n    \
+    i = wp.tid()\n    v[i] = turn[i] * x[i] + g * dt\n";
+
+pub(crate) const PUSH_CASE: &str = r#"source = "push.py"
+reference = "reference.py:push"
+[sizes]
+n = [10, 300]
+[[arguments]]
+name = "x"
+direction = "in"
+type = "f32"
+shape = ["n", 3]
+[[arguments]]
+name = "turn"
+direction = "in"
+type = "f32"
+shape = ["n", 3, 3]
+[[arguments]]
+name = "v"
+direction = "out"
+type = "f32"
+shape = ["n", 3]
+[[arguments]]
+name = "g"
+type = "f32"
+value = [0.0, -9.81, 0.5]
+[[arguments]]
+name = "dt"
+type = "f32"
+value = 0.25
+[launch]
+dim = "n"
+"#;
+
+pub(crate) fn vectors_and_matrices_have_a_truth_too() {
+    let found = |g: &str, case: &str| {
+        let reference = format!(
+            "import numpy as np\n\ndef push(x, turn, g, dt):\n    \
+             assert isinstance(g, np.ndarray) and g.dtype == x.dtype\n    \
+             return np.einsum('nij,nj->ni', turn, x) + {g} * dt\n"
+        );
+        let files = [
+            ("push.py", PUSH),
+            ("reference.py", &reference),
+            ("push.toml", case),
+        ];
+        verify(&Folder::new(&files).case("push.toml"), 1, 2)
+    };
+    let right = found("g", PUSH_CASE).unwrap();
+    assert!(right.compared && right.checks.len() > 4);
+    let findings = judge("push", &right);
+    assert!(findings.is_empty(), "{findings:?}");
+    let wrong = found("g[::-1]", PUSH_CASE).unwrap();
+    assert!(!judge("push", &wrong).is_empty());
+    for (from, to, problem) in [
+        (
+            "[\"n\", 3, 3]",
+            "[\"n\", 9]",
+            "`turn` is an array of f32 with 2 dimensions",
+        ),
+        (
+            "[0.0, -9.81, 0.5]",
+            "[0.0, 1.0]",
+            "`g` is 2 numbers of type f32",
+        ),
+        ("[0.0, -9.81, 0.5]", "1.0", "`g` is a number of type f32"),
+    ] {
+        let error = found("g", &PUSH_CASE.replace(from, to)).unwrap_err();
+        assert!(error.contains(problem), "{error}");
+    }
+}

@@ -5,6 +5,7 @@ pub(crate) mod bench;
 mod command_end;
 pub(crate) mod compare;
 pub(crate) mod compile;
+mod drawn_case;
 pub(crate) mod exec;
 pub(crate) mod inspect;
 pub(crate) mod judge;

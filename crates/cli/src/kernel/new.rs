@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures, read_cuda_source};
-use warpsmith_compiler::{Compiler, Options};
+use warpsmith_case::{case_of_cuda, kernel_signatures, read_cuda_source};
+use warpsmith_compiler::Options;
 use warpsmith_core::Finding;
 use warpsmith_formats::{is_stdout, write_output};
 
+use crate::kernel::drawn_case::{self, NoCase};
 use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
@@ -131,17 +132,13 @@ impl New {
             Err(findings) => return Ok(Err(findings)),
         };
         let name = self.choose(&names)?;
-        let options = Options {
-            kernel: Some(name.clone()),
-            ..options
-        };
-        let module = match file.compile(&mut Compiler::new(), &options) {
-            Ok(module) => module,
-            Err(findings) => return Ok(Err(findings)),
-        };
-        let case = case_of_warp(source, &name, &module)
-            .map_err(|problem| anyhow::anyhow!("cannot write a case for `{name}`: {problem}"))?;
-        Ok(Ok((name, case)))
+        match drawn_case::text_of(file, &options, &name, source) {
+            Ok(case) => Ok(Ok((name, case))),
+            Err(NoCase::Findings(findings)) => Ok(Err(findings)),
+            Err(NoCase::Undescribed(problem)) => {
+                bail!("cannot write a case for `{name}`: {problem}")
+            }
+        }
     }
 
     fn choose(&self, names: &[String]) -> Result<String> {

@@ -21,7 +21,7 @@ impl Arrays {
     ) -> Result<Self, Fault> {
         let pairs = instance.arguments.iter().zip(contents);
         let arrays = pairs.map(|(argument, content)| match &argument.value {
-            BoundValue::Number { .. } => Ok(None),
+            BoundValue::Number { .. } | BoundValue::Components { .. } => Ok(None),
             BoundValue::Array { shape, .. } => {
                 let width = argument.scalar.bytes();
                 let content = content.as_deref();
@@ -39,7 +39,9 @@ impl Arrays {
             let at = packed.len().next_multiple_of(parameter.alignment.max(1));
             packed.resize(at, 0);
             match (&argument.value, array) {
-                (BoundValue::Number { bytes, .. }, _) => packed.extend(bytes),
+                (BoundValue::Number { bytes, .. } | BoundValue::Components { bytes, .. }, _) => {
+                    packed.extend(bytes);
+                }
                 (_, Some(array)) => packed.extend(array.address().to_le_bytes()),
                 (_, None) => packed.extend(0u64.to_le_bytes()),
             }

@@ -133,11 +133,19 @@ pub(super) fn check_signature(case: &Case, entry: &PtxEntry) -> Result<(), Fault
             );
             return Err(case.error(&argument.place, problem).into());
         }
-        let (bytes, what) = match argument.kind {
+        let (bytes, what) = match &argument.kind {
             ArgumentKind::Array { .. } => {
                 (8, "an array, which is an address of 8 bytes".to_owned())
             }
-            _ => (
+            ArgumentKind::Components(values) => (
+                values.len() * argument.scalar.bytes(),
+                format!(
+                    "{} numbers of type {}",
+                    values.len(),
+                    argument.scalar.name()
+                ),
+            ),
+            ArgumentKind::Real(_) | ArgumentKind::Whole(_) => (
                 argument.scalar.bytes(),
                 format!(
                     "{} of {} bytes",

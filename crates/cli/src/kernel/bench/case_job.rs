@@ -15,6 +15,7 @@ use warpsmith_measure::Parity;
 use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_workload::{Cost, Prepared};
 
+use crate::kernel::drawn_case::{self, DrawnCase};
 use crate::kernel::tune::chosen;
 use crate::kernel::verify::case::{check_apart, explain};
 use warpsmith_console::global::Global;
@@ -23,6 +24,8 @@ use warpsmith_console::output;
 /// A case at one size.
 pub(crate) struct CaseJob {
     pub(crate) case: Arc<Case>,
+    /// What it is called: the case's name, or the kernel's where nobody wrote a case.
+    title: String,
     pub(crate) size: Scope,
     /// Values of the tunables.
     pub(crate) choice: Choice,
@@ -46,17 +49,38 @@ pub(crate) enum Checked {
 impl CaseJob {
     /// Every size that the case lists, with the first values of the tunables where none are set.
     pub(crate) fn all(file: &Path, settings: &[(String, String)]) -> Result<Vec<Self>> {
-        let case = Arc::new(Case::open(file)?);
+        let case = Case::open(file)?;
+        let title = case.name();
+        Self::of(case, title, settings)
+    }
+
+    /// The kernels of a Python file, or one of them, at the sizes whose dimensions are all alike: every combination
+    /// of what nobody chose would be many.
+    pub(crate) fn drawn(global: &Global, file: &Path, kernel: Option<&str>) -> Result<Vec<Self>> {
+        let mut jobs = Vec::new();
+        for DrawnCase { kernel, case } in drawn_case::draw(global, file, kernel)? {
+            jobs.extend(Self::of(case, kernel, &[])?.into_iter().filter(|job| {
+                let mut extents = job.size.values();
+                let first = extents.next();
+                extents.all(|extent| Some(extent) == first)
+            }));
+        }
+        Ok(jobs)
+    }
+
+    fn of(case: Case, title: String, settings: &[(String, String)]) -> Result<Vec<Self>> {
+        let case = Arc::new(case);
         let choice = case
             .choice_with(case.first_choice(), settings)
             .map_err(anyhow::Error::msg)?;
         let sizes = case.listed_sizes(&choice)?;
         if sizes.is_empty() {
-            bail!("{}: no size satisfies the constraints", file.display());
+            bail!("{}: no size satisfies the constraints", case.file.display());
         }
         let (checks, function) = (Arc::default(), Arc::default());
         let job = |size| Self {
             case: Arc::clone(&case),
+            title: title.clone(),
             size,
             choice: choice.clone(),
             tuned: None,
@@ -107,15 +131,41 @@ impl CaseJob {
         Ok(())
     }
 
+    /// Says which kernels run on the interpreter, and why: their times are not those of native code.
+    pub(crate) fn tell_interpreted(global: &Global, jobs: &[Self], device: &Device) -> Result<()> {
+        let mut told: Vec<&str> = Vec::new();
+        for job in jobs {
+            let here = device.is_cpu() && matches!(job.case.source, Source::Warp(_));
+            if !here || told.contains(&job.title.as_str()) {
+                continue;
+            }
+            told.push(&job.title);
+            let program = Program::prepare(&job.case, &job.choice, device, Settings::default());
+            if let Some(reason) = program.map_err(explain)?.interpreted_because() {
+                let text = format!(
+                    "`{}` runs on the interpreter, because it has {reason}: native code would be faster",
+                    job.title
+                );
+                output::note(global, &text);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether only a GPU can run it.
     pub(crate) fn needs_gpu(&self) -> bool {
         !matches!(self.case.source, Source::Warp(_) | Source::Callable(_))
     }
 
+    /// What it is called, without its size.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
     /// `softmax rows=64 cols=1000`.
     pub(crate) fn name(&self) -> String {
         let size = size_words(&self.size, &self.case.sizes.names);
-        format!("{} {size}", self.case.name()).trim_end().to_owned()
+        format!("{} {size}", self.title).trim_end().to_owned()
     }
 
     /// What one launch must at least do.

@@ -54,11 +54,12 @@ use warpsmith_workload::WorkloadError;
     warpsmith bench machine lattice/rd --device cuda --beside vulkan\n  \
     warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
     warpsmith bench softmax.toml --mode cold --roofline   # your own kernel over its sizes\n  \
+    warpsmith bench saxpy.py --kernel saxpy   # a Warp-style kernel at sizes that we guess\n  \
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
-    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a `.cu` or `.ptx` file;
-    /// default: all workloads.
+    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, a `.py` file of Warp-style kernels, or a
+    /// `.cu` or `.ptx` file; default: all workloads.
     workloads: Vec<String>,
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]
@@ -160,14 +161,22 @@ impl Bench {
         if cases.len() > 1 && !self.settings.is_empty() {
             bail!("`--set` applies to one case; got {}", cases.len());
         }
+        let (python, others): (Vec<&String>, Vec<&String>) =
+            others.into_iter().partition(|name| name.ends_with(".py"));
+        for file in &python {
+            case_jobs.extend(CaseJob::drawn(global, file.as_ref(), self.kernel.name())?);
+        }
         let (files, names): (Vec<&String>, Vec<&String>) =
             others.into_iter().partition(|name| is_kernel_file(name));
         if files.len() > 1 {
             bail!("one file of kernels at a time; got {}", files.len());
         }
         let file = files.first().map(|file| file.as_str());
-        if file.is_none() && self.kernel.any_given() {
-            bail!("`--kernel`, `--arg` and `--flag` go with a `.cu` or `.ptx` file");
+        let only_name = self.kernel.name().is_some() && !self.kernel.launch_given();
+        if file.is_none() && self.kernel.any_given() && (python.is_empty() || !only_name) {
+            bail!(
+                "`--kernel` goes with a `.py`, `.cu` or `.ptx` file, `--arg` and `--flag` with a `.cu` or `.ptx` file"
+            );
         }
         // What needs no GPU to be refused is refused before one is looked for.
         if let Some(file) = file {
@@ -177,7 +186,7 @@ impl Bench {
             Some(file) => Some(self.kernel.read_ptx(file)?),
             None => None,
         };
-        let named = !((file.is_some() || !cases.is_empty()) && names.is_empty());
+        let named = !((file.is_some() || !case_jobs.is_empty()) && names.is_empty());
         let beside = match self.beside.filter(|_| named) {
             Some(choice) => {
                 let other = Device::open(choice)?;
@@ -212,6 +221,7 @@ impl Bench {
         {
             return without_gpu(global, &job.case);
         }
+        CaseJob::tell_interpreted(global, &case_jobs, &device)?;
         CaseJob::take_winners(global, &mut case_jobs, device.name(), &self.settings)?;
         let cases = case_jobs.into_iter().map(Job::case);
         let jobs: Vec<Job> = kernel.into_iter().chain(cases).chain(workloads).collect();

@@ -74,9 +74,19 @@ pub(super) fn is_kernel_file(name: &str) -> bool {
 }
 
 impl KernelOptions {
+    /// The kernel that was named.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
     /// Whether anything about a kernel was said.
     pub(super) fn any_given(&self) -> bool {
-        self.kernel.is_some() || !self.arguments.is_empty() || !self.flags.is_empty()
+        self.kernel.is_some() || self.launch_given()
+    }
+
+    /// Whether anything about its launch was said.
+    pub(super) fn launch_given(&self) -> bool {
+        !self.arguments.is_empty() || !self.flags.is_empty()
     }
 
     /// The launch of a PTX file, which needs no GPU to be refused.

@@ -1,5 +1,6 @@
 //! Two cases, measured in turns at the sizes that both list.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ pub(super) fn compare(
     mode: RunMode,
     plan: &ComparisonPlan,
 ) -> Result<Compared> {
-    let (mut from_a, mut from_b) = (CaseJob::all(a, &[])?, CaseJob::all(b, &[])?);
+    let (mut from_a, mut from_b) = (jobs(global, a)?, jobs(global, b)?);
     let device = Device::open(global.device)?;
     if device.cuda().is_none() {
         for job in from_a.iter().chain(&from_b) {
@@ -46,6 +47,7 @@ pub(super) fn compare(
         }
     }
     for jobs in [&mut from_a, &mut from_b] {
+        CaseJob::tell_interpreted(global, jobs, &device)?;
         CaseJob::take_winners(global, jobs, device.name(), &[])?;
     }
     let begun = Instant::now();
@@ -122,4 +124,21 @@ pub(super) fn compare(
         );
     }
     Ok(Compared::Rows(rows))
+}
+
+/// A case at its sizes, or the one kernel of a Python file.
+fn jobs(global: &Global, file: &Path) -> Result<Vec<CaseJob>> {
+    if file.extension().is_none_or(|ending| ending != "py") {
+        return CaseJob::all(file, &[]);
+    }
+    let jobs = CaseJob::drawn(global, file, None)?;
+    let kernels: BTreeSet<&str> = jobs.iter().map(CaseJob::title).collect();
+    if kernels.len() > 1 {
+        bail!(
+            "`{0}` has several kernels ({1}); `warpsmith new {0} --kernel NAME` writes a case for one",
+            file.display(),
+            Vec::from_iter(kernels).join(", ")
+        );
+    }
+    Ok(jobs)
 }

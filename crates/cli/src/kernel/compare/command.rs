@@ -52,6 +52,7 @@ use warpsmith_console::table::Table;
 #[command(
     after_long_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
     warpsmith compare softmax.toml --git HEAD~1\n  \
+    warpsmith compare naive.py fast.py   # a Warp-style kernel each, at sizes that we guess\n  \
     warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
     warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
@@ -180,10 +181,11 @@ impl Compare {
         let global = &self
             .files
             .check(global, &[("--markdown", self.markdown.as_deref())])?;
-        let is_case = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+        let ends = |path: &PathBuf, ending| path.extension().is_some_and(|given| given == ending);
+        let is_case = |path: &PathBuf| ends(path, "toml") || ends(path, "py");
         let old = match (&self.git, &self.files_to_compare[..]) {
             (None, _) => None,
-            (Some(revision), [case]) if is_case(case) => Some(AtRevision::of(case, revision)?),
+            (Some(revision), [case]) if ends(case, "toml") => Some(AtRevision::of(case, revision)?),
             (Some(_), _) => bail!("`--git` goes with one case (`.toml`)"),
         };
         let mut files = self.files_to_compare.clone();
@@ -192,7 +194,9 @@ impl Compare {
         }
         let case_count = files.iter().filter(|path| is_case(path)).count();
         if case_count == 1 {
-            bail!("a case is compared with another case (`.toml`), or with `--git REV`");
+            bail!(
+                "a case is compared with another one (`.toml`, or a `.py` file with a kernel), or with `--git REV`"
+            );
         }
         if files.len() == 1 {
             bail!("two files are compared; got one");
