@@ -15,6 +15,7 @@ pub mod table;
 pub mod wav;
 
 pub use output::{
-    OutputError, OutputFile, SameOutput, TEMPORARY_PREFIX, check_distinct, check_partial_vacant,
-    check_vacant, is_stdout, write_new_private, write_output, write_output_durably,
+    InputOverwritten, OutputError, OutputFile, SameOutput, TEMPORARY_PREFIX, check_distinct,
+    check_inputs_kept, check_partial_vacant, check_vacant, is_stdout, write_new_private,
+    write_output, write_output_durably,
 };

@@ -17,8 +17,8 @@ use std::thread;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::{TempDir, tempdir};
 use warpsmith_formats::{
-    OutputError, OutputFile, check_distinct, check_partial_vacant, check_vacant, is_stdout,
-    write_new_private, write_output, write_output_durably,
+    OutputError, OutputFile, check_distinct, check_inputs_kept, check_partial_vacant, check_vacant,
+    is_stdout, write_new_private, write_output, write_output_durably,
 };
 
 /// Set in a child process, which then writes to the path that it holds.
@@ -72,6 +72,7 @@ fn main() {
         trial("a_new_file_is_never_written_over_another", new_over_old),
         trial("only_a_file_with_contents_is_in_the_way", vacant),
         trial("the_same_output_twice_is_found_under_any_name", same_twice),
+        trial("an_input_is_no_output_under_any_name", inputs_kept),
         trial("a_partial_file_is_readable_until_it_is_finished", partial),
         trial("a_partial_file_stays_when_it_is_dropped", partial_dropped),
         trial("a_device_is_written_in_place", device).with_ignored_flag(!devices_open()),
@@ -510,6 +511,37 @@ fn same_twice() -> Outcome {
         same(&at(one), &at(two))?;
     }
     assert!(names(&at("below")).is_empty());
+    Ok(())
+}
+
+fn inputs_kept() -> Outcome {
+    let folder = tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    let input = at("take.wav");
+    fs::write(&input, "sound")?;
+    symlink("take.wav", at("link"))?;
+    fs::hard_link(&input, at("other"))?;
+    fs::write(at("same bytes"), "sound")?;
+    let check = |output: &Path| check_inputs_kept(&[&input], &[("--output", output)]);
+    for lost in ["take.wav", "./take.wav", "link", "other"] {
+        assert_eq!(
+            check(&at(lost)).unwrap_err().to_string(),
+            format!(
+                "`{}` would be overwritten with its own result; choose another `--output`",
+                input.display()
+            )
+        );
+    }
+    for kept in ["same bytes", "new", ""] {
+        check(&at(kept))?;
+    }
+    check(Path::new("-"))?;
+    // What is written in place is not replaced: a pipe may be read and written.
+    check_inputs_kept(
+        &[Path::new("/dev/null")],
+        &[("--output", Path::new("/dev/null"))],
+    )?;
+    assert_eq!(fs::read_to_string(&input)?, "sound");
     Ok(())
 }
 

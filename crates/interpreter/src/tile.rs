@@ -75,7 +75,12 @@ pub enum TileKind {
     /// The array's elements are the tile's.
     Store(TileArray),
     /// The array's elements receive the tile's; the second tile has what they were before.
-    AtomicAdd(TileArray),
+    AtomicAdd {
+        /// The elements.
+        array: TileArray,
+        /// Whether something looks at what they were.
+        observed: bool,
+    },
     /// The array's gradients receive the tile's.
     AddGradient(TileArray),
     /// The tile's gradients receive the array's, which are zeroed if `zeroes`.
@@ -149,7 +154,7 @@ impl TileCall {
         match &self.kind {
             TileKind::Load(array)
             | TileKind::Store(array)
-            | TileKind::AtomicAdd(array)
+            | TileKind::AtomicAdd { array, .. }
             | TileKind::AddGradient(array)
             | TileKind::TakeGradient { array, .. } => {
                 read(array.cells, ARRAY_LEAVES);

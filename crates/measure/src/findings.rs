@@ -164,8 +164,8 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
     findings
 }
 
-/// What a parity check of the measured workload leads to conclude.
-pub fn of_parity(name: &str, parity: &Parity) -> Option<Finding> {
+/// What a parity check of the measured workload leads to conclude; `verify` takes `what`.
+pub fn of_parity(name: &str, what: &str, parity: &Parity) -> Option<Finding> {
     let (seen, evidence) = match parity {
         Parity::Agrees { .. } => return None,
         Parity::Disagrees { agreement, seed } => (
@@ -182,7 +182,7 @@ pub fn of_parity(name: &str, parity: &Parity) -> Option<Finding> {
         )
         .because("CPU against this device", seen)
         .because("how", evidence)
-        .hint(format!("run `warpsmith verify {name}`")),
+        .hint(format!("run `warpsmith verify {what}`")),
     )
 }
 

@@ -248,11 +248,13 @@ mod tests {
                 panic!("{parity:?}")
             };
             assert_eq!(agreement.first.as_ref().unwrap().index, 3);
-            let finding = crate::findings::of_parity("test/multiples", &parity).unwrap();
+            let finding =
+                crate::findings::of_parity("test/multiples", "test/multiples", &parity).unwrap();
             assert_eq!(finding.code, "M050");
             assert!(finding.message.contains("the time says nothing"));
         }
-        assert!(crate::findings::of_parity("test/multiples", &check(Fault::None)).is_none());
+        let fine = crate::findings::of_parity("test/multiples", "", &check(Fault::None));
+        assert!(fine.is_none());
     }
 
     #[test]

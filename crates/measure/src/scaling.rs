@@ -150,11 +150,10 @@ pub(crate) fn fit_resolved(points: &[SizePoint], resolution: f64) -> Option<Scal
     let mut points: Vec<SizePoint> = points.to_vec();
     points.sort_by(|a, b| a.size.total_cmp(&b.size));
     points.dedup_by_key(|point| point.size);
+    // Logarithms are no scale at 1.
+    points.retain(|point| point.size > 1.0);
     let usable = |point: &SizePoint| {
-        point.size > 1.0
-            && point.size.is_finite()
-            && point.seconds > 0.0
-            && point.seconds.is_finite()
+        point.size.is_finite() && point.seconds > 0.0 && point.seconds.is_finite()
     };
     if points.len() < FEWEST_POINTS || !points.iter().all(usable) {
         return None;

@@ -319,7 +319,7 @@ fn wrong_kernel() -> Result<(), Failed> {
     let cpu = Device::open(DeviceChoice::Cpu)?;
     let finding = |rounds: u32| -> Result<_, Failed> {
         let parity = check_parity(&Sums { rounds }, &gpu, &cpu, &Parameters::default(), &[1])?;
-        Ok(findings::of_parity("test/sums", &parity))
+        Ok(findings::of_parity("test/sums", "test/sums", &parity))
     };
     if let Some(found) = finding(1)? {
         return Err(format!("the right kernel: {found:?}").into());

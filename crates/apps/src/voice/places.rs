@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs::check_output_folder;
 use warpsmith_console::output::note;
-use warpsmith_formats::{check_distinct, is_stdout};
+use warpsmith_formats::{check_distinct, check_inputs_kept, is_stdout};
 
 use super::input::Input;
 use super::sources::SoundFile;
@@ -57,13 +57,16 @@ pub(super) fn places(
         }
         _ => None,
     };
-    // Results that lie below a folder of inputs are not inputs.
+    // Results that lie below a folder of inputs are not inputs; inputs that lie below the folder of results are.
     if let Some(Ok(results)) = folder.map(Path::canonicalize) {
-        let is_result = |path: &Path| {
-            path.canonicalize()
-                .is_ok_and(|path| path.starts_with(&results))
+        let is_result = |file: &SoundFile| {
+            let (Ok(path), Ok(tree)) = (file.path.canonicalize(), file.tree().canonicalize())
+            else {
+                return false;
+            };
+            results != tree && results.starts_with(tree) && path.starts_with(&results)
         };
-        files.retain(|file| !(file.is_found && is_result(&file.path)));
+        files.retain(|file| !(file.is_found && is_result(file)));
     }
     let place = |file: SoundFile| Place {
         output: match folder {
@@ -73,6 +76,10 @@ pub(super) fn places(
         input: file.path,
     };
     let places: Vec<Place> = files.into_iter().map(place).collect();
+    let read: Vec<&Path> = places.iter().map(|place| place.input.as_path()).collect();
+    let written = places.iter().filter_map(|place| place.output.as_deref());
+    let written: Vec<(&str, &Path)> = written.map(|path| ("--output", path)).collect();
+    check_inputs_kept(&read, &written)?;
     if places.len() > 1 {
         let names: Vec<String> = places
             .iter()

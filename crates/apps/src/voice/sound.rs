@@ -91,14 +91,6 @@ impl SoundOutput {
             name.with_file_name(wav)
         };
         let mut places = places(input, Some(&self.output), rename)?;
-        for Place { input, output } in &places {
-            if output.as_ref() == Some(input) {
-                bail!(
-                    "`{}` would be overwritten with its own result; choose another `--output`",
-                    input.display()
-                );
-            }
-        }
         if self.resume {
             places = left_to_do(global, places);
         }

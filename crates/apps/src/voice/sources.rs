@@ -21,6 +21,17 @@ pub(super) struct SoundFile {
     pub(super) is_found: bool,
 }
 
+impl SoundFile {
+    /// The folder below which it has its name.
+    pub(super) fn tree(&self) -> &Path {
+        let above = self.path.ancestors().nth(self.name.components().count());
+        match above {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+}
+
 /// One argument.
 #[derive(Clone, Debug)]
 pub(super) struct Source {

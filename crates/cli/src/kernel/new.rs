@@ -9,7 +9,7 @@ use serde::Serialize;
 use warpsmith_case::{case_of_cuda, kernel_signatures, read_cuda_source};
 use warpsmith_compiler::Options;
 use warpsmith_core::Finding;
-use warpsmith_formats::{is_stdout, write_output};
+use warpsmith_formats::{check_inputs_kept, is_stdout, write_output};
 
 use crate::kernel::drawn_case::{self, NoCase};
 use crate::kernel::python_file::{ProjectRoot, PythonFile};
@@ -59,6 +59,7 @@ impl New {
         let path = self.output.as_deref().unwrap_or(&default);
         let global = &output::check_outputs(global, &[("--output", Some(path))])?;
         inputs::check_file(&self.file)?;
+        check_inputs_kept(&[&self.file], &[("--output", path)])?;
         // The case names the source by its path from the case's own folder.
         let source = relative(&self.file, path);
         let ending = self.file.extension().and_then(|ending| ending.to_str());

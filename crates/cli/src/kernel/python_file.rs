@@ -3,7 +3,7 @@
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::{Binding, Compiler, EachKernel, Folder, Options, Roots, render};
@@ -79,8 +79,9 @@ impl PythonFile {
 
     /// The same, of one of several files that import modules of one project.
     pub(crate) fn read_within(shared: &Roots, path: &Path, root: &ProjectRoot) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let text = decoded(bytes).with_context(|| format!("cannot read `{}`", path.display()))?;
         Ok(Self {
             shown: path.display().to_string(),
             text,
@@ -157,5 +158,55 @@ impl PythonFile {
             Some(text) => render(finding, &text),
             None => render(finding, &self.text),
         }
+    }
+}
+
+/// A file's text: UTF-8, or what its first two lines call Latin-1, as Python reads it.
+fn decoded(bytes: Vec<u8>) -> Result<String> {
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let first = error.as_bytes().split(|byte| *byte == b'\n').take(2);
+    let is_latin = first.filter(|line| line.starts_with(b"#")).any(|line| {
+        let line = String::from_utf8_lossy(line).to_lowercase();
+        let coding = line.split_once("coding").map_or("", |(_, rest)| rest);
+        let name = coding.trim_start_matches([':', '=']).trim_start();
+        ["latin-1", "latin1", "iso-8859-1", "iso8859-1"]
+            .iter()
+            .any(|known| {
+                name.starts_with(known) && !name[known.len()..].starts_with(char::is_numeric)
+            })
+    });
+    match is_latin {
+        true => Ok(error.as_bytes().iter().copied().map(char::from).collect()),
+        false => {
+            let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count();
+            bail!("line {line} is not UTF-8, and no `# -*- coding: latin-1 -*-` says what it is")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_says_how_its_file_is_coded() {
+        let latin = b"#!/usr/bin/python\n# -*- coding: latin-1 -*-\nname = '\xe9'\n";
+        assert!(decoded(latin.to_vec()).unwrap().contains("'\u{e9}'"));
+        assert_eq!(decoded("é\n".into()).unwrap(), "é\n");
+        for other in [
+            &b"# a\n# b\n# coding: latin-1\n\xe9"[..],
+            b"x = 1\ny = '\xe9'",
+            b"# coding=iso-8859-15\n\xe9",
+        ] {
+            assert!(decoded(other.to_vec()).is_err());
+        }
+        let error = decoded(b"x = 1\ny = '\xe9'".to_vec()).unwrap_err();
+        assert!(error.to_string().starts_with("line 2"), "{error}");
     }
 }

@@ -101,3 +101,73 @@ fn a_mistake_is_shown_with_its_line() {
         assert!(text.contains("def f(:"), "{text}");
     }
 }
+
+#[test]
+fn a_source_is_not_overwritten_with_its_own_text() {
+    let folder = project();
+    let source = folder.path().join("mine/kernels.py");
+    std::fs::hard_link(&source, folder.path().join("other.py")).unwrap();
+    for line in [
+        "compile mine/kernels.py --kernel grow -o mine/kernels.py",
+        "compile mine/kernels.py --kernel grow -o other.py",
+        "exec mine/kernels.py --kernel grow --dim 2 --arg y=ones:2:f32 --out y=@mine/kernels.py",
+        "new mine/kernels.py --kernel grow --force -o mine/kernels.py",
+    ] {
+        let output = warpsmith(folder.path(), line);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}: {text}");
+        assert!(text.contains("would be overwritten"), "{line}: {text}");
+        assert_eq!(std::fs::read_to_string(&source).unwrap(), KERNELS);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_utf_8_leaves_the_others_of_its_project() {
+    let folder = project();
+    let file = |name: &str, text: &[u8]| {
+        std::fs::write(folder.path().join("mine").join(name), text).unwrap();
+    };
+    file("broken.py", b"import warp as wp\n# caf\xe9, a kernel\n");
+    let kernel =
+        "import warp as wp\n\n@wp.kernel\ndef one(y: wp.array(dtype=float)):\n    y[0] = 1.0\n";
+    let latin = [
+        "# -*- coding: latin-1 -*-\n# caf".as_bytes(),
+        b"\xe9\n",
+        kernel.as_bytes(),
+    ];
+    file("latin.py", &latin.concat());
+    let output = warpsmith(folder.path(), "compile mine --format json");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let compiled = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{compiled}");
+    assert!(
+        compiled.contains("\"compiled\":3") || compiled.contains("\"compiled\": 3"),
+        "{report}"
+    );
+    assert!(
+        compiled.contains("broken.py`: line 2 is not UTF-8"),
+        "{compiled}"
+    );
+}
+
+#[test]
+fn kernels_without_a_case_are_timed_and_compared() {
+    let folder = project();
+    let run = |line: &str| warpsmith(folder.path(), line);
+    let timed = run("bench mine/kernels.py --device cpu --samples 3 --format json");
+    assert!(timed.status.success(), "{}", said(&timed));
+    let text = said(&timed);
+    for name in ["grow n=1000", "count n=1048576"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(text.contains("`warpsmith new mine/kernels.py`"), "{text}");
+    let several = run("compare mine/kernels.py mine/kernels.py --device cpu");
+    assert_eq!(several.status.code(), Some(2));
+    assert!(said(&several).contains("several kernels (count, grow)"));
+    let one = KERNELS.split("@wp.kernel\ndef count").next().unwrap();
+    std::fs::write(folder.path().join("mine/one.py"), one).unwrap();
+    let compared = run("compare mine/one.py mine/one.py --device cpu --budget 1");
+    let text = said(&compared);
+    assert!(matches!(compared.status.code(), Some(0 | 4)), "{text}");
+    assert!(text.contains("n=65536"), "{text}");
+}

@@ -864,6 +864,19 @@ fn a_folder_becomes_a_tree_of_results_and_a_bad_file_does_not_stop_the_rest() {
     assert!(listed.contains("2 of 3 files are done already"), "{listed}");
     assert!(listed.contains("1 of 1 files failed"), "{listed}");
     assert_eq!(resumed.status.code(), Some(1));
+    // A folder above the inputs, or that of the inputs, holds results beside them.
+    for (arguments, result) in [
+        (&["mel", "a", "-o", "."][..], "tone.wav.csv"),
+        (&["mel", "a", "-o", "a"], "a/tone.wav.csv"),
+    ] {
+        let output = run(arguments);
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(folder.path().join(result).is_file(), "{result}");
+    }
+    let own = run(&["mel", "a/tone.wav", "-o", "a/tone.wav"]);
+    assert_eq!(own.status.code(), Some(2));
+    assert!(said(&own).contains("would be overwritten with its own result"));
+    assert!(Audio::read(&folder.path().join("a/tone.wav")).is_ok());
     let one_name = run(&["mel", "a/tone.wav", "b/deep/tone.wav", "-o", "same"]);
     assert_eq!(one_name.status.code(), Some(2));
     assert!(said(&one_name).contains("name the folder above both"));

@@ -55,7 +55,11 @@ pub(super) fn list(root: &Path) -> Listed {
         .build()
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()))
+        // A name that is not UTF-8 leads to no file, which then counts as one that cannot be read.
+        .filter_map(|entry| {
+            let path = entry.path().strip_prefix(root).ok()?;
+            Some(path.to_string_lossy().into_owned())
+        })
         .take(FILE_LIMIT)
         .collect();
     files.sort();

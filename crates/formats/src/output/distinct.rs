@@ -1,14 +1,16 @@
-//! Whether two outputs of one call are the same file.
+//! Whether two outputs of one call are the same file, or an output is what is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
 use std::os::fd::RawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
 use super::destination::{Destination, folder_of};
+use super::is_stdout;
 
 /// Two outputs of one call are one file.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -17,6 +19,43 @@ pub struct SameOutput {
     first: String,
     second: String,
     path: PathBuf,
+}
+
+/// An output of a call is one of its inputs.
+#[derive(Debug, PartialEq, Eq, Error)]
+#[error("`{}` would be overwritten with its own result; choose another `{name}`", input.display())]
+pub struct InputOverwritten {
+    name: String,
+    input: PathBuf,
+}
+
+/// Checks that no output is a regular file that is read, by whatever name or link. Each output is a name for the
+/// user and its path.
+///
+/// # Errors
+/// Names the first input that would be lost.
+pub fn check_inputs_kept(
+    inputs: &[&Path],
+    outputs: &[(&str, &Path)],
+) -> Result<(), InputOverwritten> {
+    // Hard links have other paths.
+    let file = |path: &Path| {
+        let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some((facts.dev(), facts.ino()))
+    };
+    let read: Vec<_> = inputs.iter().map(|path| (file(path), path)).collect();
+    for (name, path) in outputs {
+        let Some(written) = file(path).filter(|_| !is_stdout(path)) else {
+            continue;
+        };
+        if let Some((_, input)) = read.iter().find(|(read, _)| *read == Some(written)) {
+            return Err(InputOverwritten {
+                name: (*name).to_owned(),
+                input: input.to_path_buf(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that no two outputs are the same file, whatever they are called: links and `.` and `..` are

@@ -20,7 +20,7 @@ mod file;
 mod unfinished;
 
 pub use destination::is_stdout;
-pub use distinct::{SameOutput, check_distinct};
+pub use distinct::{InputOverwritten, SameOutput, check_distinct, check_inputs_kept};
 pub use error::OutputError;
 pub use file::{
     OutputFile, check_partial_vacant, check_vacant, write_new_private, write_output,

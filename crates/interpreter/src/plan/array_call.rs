@@ -377,7 +377,7 @@ impl<'m> Builder<'m> {
 }
 
 /// Whether anything reads a variable.
-fn is_used(function: &warpsmith_ir::Function, var: VarId) -> bool {
+pub(super) fn is_used(function: &warpsmith_ir::Function, var: VarId) -> bool {
     use warpsmith_ir::Op;
     // Its own call names it once, as the result.
     let operands = function.pool.iter().filter(|other| **other == var).count();

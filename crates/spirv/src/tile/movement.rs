@@ -43,7 +43,7 @@ impl<'p> Emitter<'p> {
         let (array, way) = match (call, tiles) {
             (TileKind::Load(array), [_]) => (array, Way::Load),
             (TileKind::Store(array), [_]) => (array, Way::Store),
-            (TileKind::AtomicAdd(array), [_, old]) => (array, Way::Add(old)),
+            (TileKind::AtomicAdd { array, .. }, [_, old]) => (array, Way::Add(old)),
             (TileKind::AddGradient(array), [_]) => (array, Way::AddGradient),
             (TileKind::TakeGradient { array, zeroes }, [_]) => {
                 (array, Way::TakeGradient { zeroes: *zeroes })

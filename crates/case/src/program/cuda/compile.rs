@@ -230,8 +230,15 @@ const CURAND_HEADERS: &str = "this header comes with cuRAND: install the toolkit
      `pip install nvidia-curand-cu12` into the active environment";
 
 /// Where the headers of CUDA's own that kernels include come from, by how their names begin.
-const OF_CUDA: [(&str, &str); 8] = [
-    ("cuda", CUDA_HEADERS),
+const OF_CUDA: [(&str, &str); 15] = [
+    ("cuda.h", CUDA_HEADERS),
+    ("cuda/", CUDA_HEADERS),
+    ("cuda_awbarrier", CUDA_HEADERS),
+    ("cuda_bf16.", CUDA_HEADERS),
+    ("cuda_device_runtime", CUDA_HEADERS),
+    ("cuda_fp", CUDA_HEADERS),
+    ("cuda_pipeline", CUDA_HEADERS),
+    ("cuda_runtime", CUDA_HEADERS),
     ("cooperative_groups", CUDA_HEADERS),
     ("cub/", CUDA_HEADERS),
     ("mma", CUDA_HEADERS),
@@ -289,7 +296,9 @@ mod tests {
             let log = format!("a.cu(3): catastrophic error: cannot open source file \"{name}\"\n");
             with_hint(log, OF_A_CASE, Path::new("a.cu"))
         };
-        assert!(log("ggml.h").contains("flags = [\"-Ifolder\"]"));
+        for name in ["ggml.h", "cuda_common.h", "cudnn_helpers.h"] {
+            assert!(log(name).contains("flags = [\"-Ifolder\"]"), "{name}");
+        }
         assert!(log("cuda_fp16.h").contains("nvidia-cuda-runtime"));
         assert!(log("crt/mma.h").contains("nvidia-cuda-nvcc"));
         let newer = "a.cu(28): catastrophic error: could not open source file \"cooperative_groups.h\" (no directories)";

@@ -58,8 +58,8 @@ use warpsmith_workload::WorkloadError;
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
-    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, a `.py` file of Warp-style kernels, or a
-    /// `.cu` or `.ptx` file; default: all workloads.
+    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a file of kernels (`.py`, `.cu`, `.ptx`);
+    /// default: all workloads.
     workloads: Vec<String>,
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]
@@ -296,9 +296,9 @@ impl Bench {
     ) -> Result<Outcome> {
         for row in &rows {
             found.extend(
-                row.parity
-                    .as_ref()
-                    .and_then(|parity| findings::of_parity(&row.workload, parity)),
+                row.parity.as_ref().and_then(|parity| {
+                    findings::of_parity(&row.workload, &row.to_verify(), parity)
+                }),
             );
             found.extend(findings::of_measurement(&row.measurement, &row.figures));
             let leaks = row.memory.iter();

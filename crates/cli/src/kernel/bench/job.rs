@@ -63,6 +63,15 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// What `verify` calls it.
+    pub(super) fn to_verify(&self) -> String {
+        match &self.parameters {
+            RowParameters::Case { case, .. } => case.display().to_string(),
+            // Behind the id stands the device, where there are two.
+            _ => self.workload.split(' ').next().unwrap_or("").to_owned(),
+        }
+    }
+
     /// Gives every sample on a GPU what was read of that GPU meanwhile.
     pub(super) fn attach(&mut self, meanwhile: &GpuConditions) {
         let Some(readings) = meanwhile.readings_of(&self.device) else {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use warpsmith_case::check_device;
 use warpsmith_device::Device;
+use warpsmith_measure::Parity;
 use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan};
 use warpsmith_measure::run_sampler::RunMode;
 
@@ -78,9 +79,11 @@ pub(super) fn compare(
         };
         for job in [job_a, job_b] {
             match job.check(global, &device)? {
-                Checked::Compared(Some(parity)) if !parity.holds() => bail!(
-                    "`{}` is not compared: it does not match its reference ({parity:?})",
-                    job.name()
+                Checked::Compared(Some(Parity::Incomparable { reason })) => bail!(
+                    "`{}` is not compared: it does not match its reference ({reason}); `warpsmith verify {}` \
+                     says more",
+                    job.name(),
+                    job.case.file.display()
                 ),
                 Checked::Compared(_) => {}
                 Checked::Faulted(reason) => bail!("not compared: {reason}"),

@@ -1,9 +1,10 @@
 //! `warpsmith compile FILE`: kernels to code, by the file's ending.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use warpsmith_formats::check_inputs_kept;
 
 use super::cuda::{self, CudaOptions};
 use super::project;
@@ -53,6 +54,14 @@ pub(crate) struct Compile {
 impl Compile {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let out = self.output.as_deref();
+        let read: Vec<&Path> = self
+            .batch
+            .iter()
+            .chain(&self.file)
+            .map(PathBuf::as_path)
+            .collect();
+        let written: Vec<(&str, &Path)> = out.iter().map(|out| ("--output", *out)).collect();
+        check_inputs_kept(&read, &written)?;
         if let Some(batch) = &self.batch {
             return python::batch(global, batch, out, &self.python);
         }

@@ -39,6 +39,9 @@ struct Kernel {
 struct Summary {
     folder: String,
     files: usize,
+    /// Files that cannot be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    files_left_out: usize,
     /// A kernel that a function makes in several ways counts once, as compiled if one of the ways is.
     kernels: usize,
     compiled: usize,
@@ -80,7 +83,7 @@ pub(super) fn run(
     };
     let modules = Roots::default();
     let done = AtomicUsize::new(0);
-    let read: Vec<Compiled> = files
+    let read: Vec<Result<Compiled>> = files
         .par_iter()
         .map_init(Compiler::new, |compiler, file| {
             let compiled = compile_file(compiler, &modules, file, options, &settings);
@@ -88,8 +91,18 @@ pub(super) fn run(
             output::progress(global, &format!("{done} of {} files", files.len()));
             compiled
         })
-        .collect::<Result<_>>()?;
+        .collect();
     output::progress(global, "");
+    // One file that cannot be read leaves the others as they are.
+    let mut unread = 0;
+    let keep = |file: Result<Compiled>| {
+        file.map_err(|error| {
+            unread += 1;
+            output::note(global, &format!("left out: {error:#}"));
+        })
+        .ok()
+    };
+    let read: Vec<Compiled> = read.into_iter().filter_map(keep).collect();
     let with_kernels = read.iter().filter(|file| !file.kernels.is_empty());
     let with_kernels = with_kernels.count();
     let mut unused: BTreeSet<String> = settings.bind.iter().map(|bind| bind.name.clone()).collect();
@@ -108,7 +121,9 @@ pub(super) fn run(
     }
     let mut summary = summarise(folder, with_kernels, &kernels);
     summary.unused_bindings.extend(unused);
-    let fine = summary.ways_compiled == summary.ways && summary.unused_bindings.is_empty();
+    summary.files_left_out = unread;
+    let fine =
+        summary.ways_compiled == summary.ways && summary.unused_bindings.is_empty() && unread == 0;
     let report = output::report("compile project", summary);
     output::print(global, &report, describe)?;
     Ok(Outcome::fine_if(fine))
@@ -185,6 +200,10 @@ fn compile_file(
     })
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
     let mut reasons: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
     for finding in kernels
@@ -222,6 +241,7 @@ fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
     Summary {
         folder: folder.display().to_string(),
         files,
+        files_left_out: 0,
         kernels: by_name.len(),
         compiled: by_name.values().filter(|compiled| **compiled).count(),
         ways: kernels.len(),

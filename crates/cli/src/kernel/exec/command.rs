@@ -12,8 +12,8 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Compiler, Options};
 use warpsmith_device::{CompileCache, CudaDevice, DeviceChoice, Nvrtc, VulkanDevice};
 use warpsmith_execution::{GpuKernel, VulkanError, VulkanProgram, differs_from_interpreter};
-use warpsmith_formats::OutputFile;
 use warpsmith_formats::npy::NpyArray;
+use warpsmith_formats::{OutputFile, check_inputs_kept};
 use warpsmith_interpreter::{Argument, Interpreter};
 
 use super::argument::{self, Parameter};
@@ -340,9 +340,14 @@ impl Exec {
         };
         let mut outputs = named("--out", &self.outputs);
         outputs.extend(named("--out-grad", &self.gradient_outputs));
-        let outputs: Vec<_> = outputs
+        let written: Vec<_> = (outputs.iter())
+            .map(|(name, path)| (name.as_str(), path.as_path()))
+            .collect();
+        // Arrays may be written where they were read: a step of a simulation.
+        check_inputs_kept(&[&self.file], &written)?;
+        let outputs: Vec<_> = written
             .iter()
-            .map(|(name, path)| (name.as_str(), Some(path.as_path())))
+            .map(|(name, path)| (*name, Some(*path)))
             .collect();
         output::check_outputs(global, &outputs)
     }

@@ -36,8 +36,8 @@ impl<'p> Machine<'p> {
         match (kind, tiles) {
             (TileKind::Load(array), [tile]) => self.tile_load(lane, at, array, tile),
             (TileKind::Store(array), [tile]) => self.tile_store(lane, at, array, tile),
-            (TileKind::AtomicAdd(array), [tile, old]) => {
-                self.tile_add(lane, at, array, tile, Some(old))
+            (TileKind::AtomicAdd { array, observed }, [tile, old]) => {
+                self.tile_add(lane, at, array, tile, Some((old, *observed)))
             }
             (TileKind::AddGradient(array), [tile]) => self.tile_add(lane, at, array, tile, None),
             (TileKind::TakeGradient { array, zeroes }, [tile]) => {

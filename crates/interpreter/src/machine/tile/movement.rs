@@ -90,16 +90,12 @@ impl<'p> Machine<'p> {
         at: usize,
         places: &Places<'_>,
         space: Space,
-        writes: bool,
+        touch: Touch,
     ) {
         if self.watch.is_none() || places.buffer >= self.bindings.first_own {
             return;
         }
         for element in places.elements.iter().flatten() {
-            let touch = match writes {
-                true => Touch::Write { unchanged: false },
-                false => Touch::Read,
-            };
             self.note_place(lane, at, (places.buffer, 0, *element), space, touch);
         }
     }
@@ -112,7 +108,7 @@ impl<'p> Machine<'p> {
         tile: &Tile,
     ) -> Stops {
         let places = self.places(lane, array, tile, Space::Value)?;
-        self.note_places(lane, at, &places, Space::Value, false);
+        self.note_places(lane, at, &places, Space::Value, Touch::Read);
         for leaf in 0..tile.scalars.len() {
             let column = places.memory.and_then(|memory| memory.columns.get(leaf));
             let values: Vec<u64> = (places.elements.iter())
@@ -136,7 +132,8 @@ impl<'p> Machine<'p> {
         tile: &Tile,
     ) -> Stops {
         let places = self.places(lane, array, tile, Space::Value)?;
-        self.note_places(lane, at, &places, Space::Value, true);
+        let touch = Touch::Write { unchanged: false };
+        self.note_places(lane, at, &places, Space::Value, touch);
         for leaf in 0..tile.scalars.len() {
             let values = self.read_tile(lane, (tile, Space::Value), leaf);
             let Some(column) = places.memory.and_then(|memory| memory.columns.get(leaf)) else {
@@ -151,21 +148,23 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// Adds a tile to an array and keeps what was there; or a tile's gradients to the array's.
+    /// Adds a tile to an array and keeps what was there, with whether that is looked at; or a tile's gradients to
+    /// the array's. Each number is added by itself, as an atomic operation does.
     pub(super) fn tile_add(
         &mut self,
         lane: usize,
         at: usize,
         array: &TileArray,
         tile: &Tile,
-        old: Option<&Tile>,
+        old: Option<(&Tile, bool)>,
     ) -> Stops {
         let space = match old {
             Some(_) => Space::Value,
             None => Space::Gradient,
         };
         let places = self.places(lane, array, tile, space)?;
-        self.note_places(lane, at, &places, space, true);
+        let observed = old.is_some_and(|(_, observed)| observed);
+        self.note_places(lane, at, &places, space, Touch::Update { observed });
         for (leaf, ty) in tile.scalars.iter().enumerate() {
             let values = self.read_tile(lane, (tile, space), leaf);
             let mut before = vec![0; values.len()];
@@ -179,7 +178,7 @@ impl<'p> Machine<'p> {
                     });
                 }
             }
-            if let Some(old) = old {
+            if let Some((old, _)) = old {
                 self.write_tile(lane, (old, Space::Value), leaf, &before);
             }
         }
@@ -196,7 +195,11 @@ impl<'p> Machine<'p> {
         zeroes: bool,
     ) -> Stops {
         let places = self.places(lane, array, tile, Space::Gradient)?;
-        self.note_places(lane, at, &places, Space::Gradient, zeroes);
+        let touch = match zeroes {
+            true => Touch::Write { unchanged: false },
+            false => Touch::Read,
+        };
+        self.note_places(lane, at, &places, Space::Gradient, touch);
         for leaf in 0..tile.scalars.len() {
             let Some(column) = places.memory.and_then(|memory| memory.columns.get(leaf)) else {
                 continue;

@@ -1,5 +1,6 @@
 //! What is done with whole tiles: to and from arrays, views and copies, matrices, transforms, sorts.
 
+use super::super::array_call::is_used;
 use super::super::builder::{Builder, LaidOut, Planned};
 use super::super::frame::Frame;
 use super::super::statement::{Arg, Statement};
@@ -85,7 +86,10 @@ impl<'m> Builder<'m> {
                 "tile_store" | "tile_store_indexed" => TileKind::Store(array),
                 _ => {
                     tiles.push(self.out_tile(frame, statement)?);
-                    TileKind::AtomicAdd(array)
+                    let observed = statement
+                        .out
+                        .is_some_and(|out| is_used(frame.function, out));
+                    TileKind::AtomicAdd { array, observed }
                 }
             };
             self.tile_call(kind, tiles);
