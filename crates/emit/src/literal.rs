@@ -77,10 +77,15 @@ fn instance(module: &Module, id: StructId, start: u32, out: &mut Buffer) {
                 constant(module, Constant::Typed(scalar, number), out);
                 at += 1;
             }
+            Type::Struct(inner) => {
+                instance(module, inner, at, out);
+                at += module.types.numbers_of(field.ty).unwrap_or(0);
+            }
             kind => {
                 let len = match kind {
                     Type::Vector { length, .. } => length,
                     Type::Matrix { rows, cols, .. } => rows * cols,
+                    Type::Transform(_) => 7,
                     _ => 4,
                 };
                 let ty = field.ty;
@@ -115,6 +120,34 @@ fn integer(value: i128, out: &mut Buffer) {
 
 /// Appends a float as Python's `repr` prints it: the shortest digits that read back as the same number,
 /// with an exponent where that is below -4 or at least 16.
+/// Of two shortest texts that are equally far from a number the one whose last digit is even, as Python has it. The
+/// standard library takes the larger.
+fn even_of_two(value: f64, shortest: String) -> String {
+    let digits = shortest.bytes().take_while(|byte| *byte != b'e');
+    let count = digits.filter(u8::is_ascii_digit).count();
+    // With fewer digits a text is the number itself.
+    if count < 15 {
+        return shortest;
+    }
+    let (here, further) = (format!("{value:.count$e}"), format!("{value:.60e}"));
+    let (mantissa, exponent) = here.split_once('e').unwrap_or((&here, "0"));
+    let rest = further.get(mantissa.len()..).unwrap_or("");
+    let is_exact = further.starts_with(mantissa)
+        && rest
+            .bytes()
+            .take_while(|byte| *byte != b'e')
+            .all(|byte| byte == b'0');
+    let Some(cut) = mantissa.strip_suffix('5').filter(|_| is_exact) else {
+        return shortest;
+    };
+    let lower = format!("{cut}e{exponent}");
+    let is_even = cut.bytes().last().is_some_and(|digit| digit % 2 == 0);
+    match is_even && lower.parse() == Ok(value) {
+        true => lower,
+        false => shortest,
+    }
+}
+
 fn python_float(value: f64, out: &mut Buffer) {
     if !value.is_finite() {
         out.push_str(if value.is_nan() {
@@ -147,7 +180,7 @@ fn python_float(value: f64, out: &mut Buffer) {
             }
         }
     }
-    let scientific = format!("{value:e}");
+    let scientific = even_of_two(value, format!("{value:e}"));
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let (sign, mantissa) = match mantissa.strip_prefix('-') {
@@ -242,6 +275,9 @@ mod tests {
             (1.0000000000000002, "1.0000000000000002"),
             (0.10000000149011612, "0.10000000149011612"),
             (300.05, "300.05"),
+            // Halfway between two texts of sixteen digits: the even one.
+            (0.611_000_061_035_156_2, "0.6110000610351562"),
+            (-0.611_000_061_035_156_2, "-0.6110000610351562"),
             (0.0, "0.0"),
             (-1.5e20, "-1.5e+20"),
             (0.000_1, "0.0001"),

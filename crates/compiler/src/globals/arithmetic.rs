@@ -116,10 +116,6 @@ pub(super) fn elementwise(
         },
         _ => None,
     };
-    let number = |constant| match constant {
-        Constant::Number(number @ Number::Float(_)) => Some(as_float(number)),
-        _ => None,
-    };
     let (ty, scalar, len) = vector(left)
         .or_else(|| vector(right))
         .map(|(ty, scalar, _, len)| (ty, scalar, len))?;
@@ -127,10 +123,21 @@ pub(super) fn elementwise(
         match vector(constant) {
             Some((other, _, start, _)) if other == ty => Some(as_float(elements[start + index])),
             Some(_) => None,
-            None => number(constant),
+            // Python's numbers are no `float64` to the library.
+            None => match constant {
+                Constant::Number(number @ Number::Float(_)) if scalar == Scalar::F32 => {
+                    Some(as_float(number))
+                }
+                Constant::Typed(other, number) if other == scalar => Some(as_float(number)),
+                _ => None,
+            },
         }
     };
     let both = vector(left).is_some() && vector(right).is_some();
+    // The library has functions of these lengths alone.
+    if both && !matches!(len, 2..=4 | 6) {
+        return None;
+    }
     let mut results = Vec::with_capacity(len);
     for index in 0..len {
         let (a, b) = (at(left, index)?, at(right, index)?);

@@ -93,6 +93,8 @@ impl Scope {
             return Ok(());
         }
         let index = self.push_function(tables, &node, role == "func", Origin::Compiled);
+        let statics = self.defining_statics(tables, &node, index);
+        self.functions[index as usize].statics = statics;
         if role == "func" {
             self.enter_function(tables, key, index, &keywords, node.name_span);
             Ok(())
@@ -246,6 +248,7 @@ impl Scope {
             library: false,
             module: self.module(),
             closure: Vec::new(),
+            statics: Vec::new(),
             origin,
             gradient: None,
             replay: None,

@@ -1,11 +1,12 @@
 //! Walking a module's statements.
 
 use super::annotation::type_of;
+use super::comprehension::{comprehended_in, comprehended_once};
 use super::evaluate::{binary, evaluate, path};
 use super::value::Tables;
 use super::{Global, PythonModule, Scope};
 use crate::diagnostic::Problem;
-use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
+use crate::syntax::{ComprehensionKind, ExprId, ExprKind, List, StmtId, StmtKind};
 use warpsmith_ir::Constant;
 use warpsmith_ir::types::{Scalar, Type, TypeId, TypeTable};
 
@@ -181,14 +182,28 @@ impl Scope {
                     known => known,
                 };
                 self.set(name, result);
-                if matches!(
-                    tables.tree.expr(value).kind,
+                match tables.tree.expr(value).kind {
                     ExprKind::Tuple(_)
-                        | ExprKind::ListDisplay(_)
-                        | ExprKind::SetDisplay(_)
-                        | ExprKind::Dict(_)
-                ) {
-                    self.set_display(name, value);
+                    | ExprKind::ListDisplay(_)
+                    | ExprKind::SetDisplay(_)
+                    | ExprKind::Dict(_) => {
+                        self.work_out_items(tables, value);
+                        self.set_display(name, value);
+                    }
+                    // What gives its items once is gone after that.
+                    ExprKind::Comprehension { kind, .. }
+                        if kind != ComprehensionKind::Generator =>
+                    {
+                        if let Some(made) = comprehended_once(self, tables, value) {
+                            self.set_display(name, made);
+                        }
+                    }
+                    ExprKind::Call { .. } => {
+                        if let Some(made) = comprehended_in(self, tables, value) {
+                            self.set_display(name, made);
+                        }
+                    }
+                    _ => {}
                 }
             }
             ExprKind::Tuple(names) | ExprKind::ListDisplay(names) => {
@@ -209,9 +224,22 @@ impl Scope {
                     self.bind(tables, name, value, result);
                 }
             }
-            ExprKind::Attribute(..)
-                if self.set_config(tables, target, result)
-                    || self.set_field(tables, target, result) => {}
+            ExprKind::Attribute(..) => {
+                let result = match result {
+                    // Only what is settled is known to be what is copied.
+                    Global::Instance(_) if is_name(tables, value) => {
+                        let at = tables.tree.expr(target).start;
+                        let found = self.known_instance(tables, value, at);
+                        found.map_or(Global::Opaque(OTHER_NAME), Global::Instance)
+                    }
+                    known => known,
+                };
+                let is_known = self.set_config(tables, target, result)
+                    || self.set_field(tables, target, result);
+                if !is_known {
+                    self.forget_target(tables, target, true);
+                }
+            }
             _ => self.forget_target(tables, target, true),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Global;
 use crate::diagnostic::Problem;
-use crate::syntax::List;
+use crate::syntax::{ExprId, List};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::TypeId;
 use warpsmith_ir::{KernelOptions, Origin};
@@ -54,6 +54,8 @@ pub(crate) struct FunctionDef {
     pub(crate) module: u16,
     /// What the names of the function around it stand for.
     pub(crate) closure: Vec<(Name, Global)>,
+    /// Expressions of `wp.static` that have defined functions, with what they give.
+    pub(crate) statics: Vec<(ExprId, Global)>,
     /// What its author wrote in C++, or that it belongs to another function.
     pub(crate) origin: Origin,
     /// The function that is its adjoint.

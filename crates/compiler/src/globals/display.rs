@@ -5,10 +5,11 @@
 //! it, an element that is set, another name for it or a function that it is given to may change it, and then
 //! nothing is known of it.
 
+use super::comprehension::comprehended;
 use super::evaluate::evaluate;
 use super::value::Tables;
 use super::{Global, Scope};
-use crate::syntax::{ExprId, ExprKind, List, StmtKind};
+use crate::syntax::{ComprehensionKind, Expr, ExprId, ExprKind, List, StmtKind};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::{Constant, Number};
 
@@ -32,6 +33,27 @@ fn display_within(
         | ExprKind::ListDisplay(_)
         | ExprKind::SetDisplay(_)
         | ExprKind::Dict(_) => Some(expr),
+        ExprKind::Comprehension { .. } => comprehended(scope, tables, expr),
+        // A tuple or a list of the same items.
+        ExprKind::Call {
+            func,
+            args,
+            keywords,
+        } if let (&[arg], 0, ExprKind::Name(name)) = (
+            tables.tree.exprs_in(args),
+            keywords.len,
+            tables.tree.expr(func).kind,
+        ) && matches!(tables.names.get(name), "tuple" | "list")
+            && scope.get(name).is_none() =>
+        {
+            let found = display_within(scope, tables, arg, depth)?;
+            let kind = match tables.tree.expr(found).kind {
+                ExprKind::Tuple(list) | ExprKind::ListDisplay(list) => ExprKind::Tuple(list),
+                _ => return None,
+            };
+            let node = tables.tree.expr(expr);
+            Some(tables.tree.push_expr(Expr { kind, ..node }))
+        }
         ExprKind::Name(name) => named(scope, tables, name),
         ExprKind::Subscript(base, index) => {
             let base = display_within(scope, tables, base, depth)?;
@@ -51,6 +73,12 @@ pub(super) fn named(scope: &Scope, tables: &Tables<'_>, name: Name) -> Option<Ex
     is_fixed.then_some(found)
 }
 
+/// Whether an expression gives its items once, and has neither a length nor elements.
+fn is_generator(tables: &Tables<'_>, expr: ExprId) -> bool {
+    let kind = ComprehensionKind::Generator;
+    matches!(tables.tree.expr(expr).kind, ExprKind::Comprehension { kind: own, .. } if own == kind)
+}
+
 /// The element of a display that a subscript names.
 pub(super) fn element(
     scope: &mut Scope,
@@ -58,6 +86,9 @@ pub(super) fn element(
     base: ExprId,
     index: ExprId,
 ) -> Option<ExprId> {
+    if is_generator(tables, base) {
+        return None;
+    }
     let base = display(scope, tables, base)?;
     element_of(scope, tables, base, index)
 }
@@ -98,6 +129,9 @@ fn element_of(
 
 /// `len` of a display.
 pub(super) fn length(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Option<usize> {
+    if is_generator(tables, expr) {
+        return None;
+    }
     let found = display(scope, tables, expr)?;
     match tables.tree.expr(found).kind {
         ExprKind::Tuple(list) | ExprKind::ListDisplay(list) => {
@@ -264,7 +298,13 @@ pub(super) fn is_changed(tables: &Tables<'_>, name: Name, flat: bool) -> bool {
                 || (tree.keywords_in(keywords).iter()).any(|keyword| is_given(keyword.value));
             given && !reads(func)
         }
-        // A lambda or a comprehension, whose parts are not looked at.
+        // What is gone over gives its parts to the names of the clause.
+        ExprKind::Comprehension { parts, .. } => {
+            let parts = tree.exprs_in(parts);
+            let mut over = parts[1..].chunks_exact(3).map(|clause| clause[1]);
+            is_given(parts[0]) || (!flat && over.any(is_part))
+        }
+        // A lambda, whose parts are not looked at.
         ExprKind::Unsupported(_) => {
             let text = tables.text.get(expr.start as usize..expr.end as usize);
             text.is_none_or(|text| text.contains(tables.names.get(name)))

@@ -1,6 +1,8 @@
 //! Evaluating module-level expressions.
 
+use super::algebra::{algebraic, operator};
 use super::arithmetic::{arithmetic, compare, elementwise};
+use super::comprehension::{comprehended, is_named};
 use super::display::{contains, element, items, length};
 use super::host_call::{Given, HostFunction, call_function};
 use super::instance::field_of;
@@ -9,7 +11,7 @@ use super::python_function::{of_items, python_cast, python_function};
 use super::value::{Tables, fallback, resolve_path};
 use super::warp_value::{component, function, named_component, negative, of_scalars};
 use super::{Global, PythonModule, Scope, round_to};
-use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
+use crate::syntax::{BinaryOp, CompareOp, ComprehensionKind, ExprId, ExprKind, List, UnaryOp};
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Scalar, Type, TypeId};
@@ -31,6 +33,9 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
     if let Some((_, value)) = tables.known.iter().find(|(known, _)| *known == expr) {
         return *value;
     }
+    if let Some(value) = scope.known_value(expr) {
+        return value;
+    }
     match tables.tree.expr(expr).kind {
         ExprKind::Int(value) => Global::Value(Constant::Number(Number::Int(value))),
         ExprKind::Float(value) => Global::Value(Constant::Number(Number::Float(value))),
@@ -47,12 +52,15 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
                     return Global::Value(Constant::Number(Number::Int(member)));
                 }
                 let at = tables.tree.expr(expr).start;
-                if let ExprKind::Name(_) = tables.tree.expr(base).kind
+                if let ExprKind::Name(_) | ExprKind::Attribute(..) = tables.tree.expr(base).kind
                     && let Some(instance) = scope.known_instance(tables, base, at)
-                    && let Some((_, value)) =
+                    && let Some((ty, value)) =
                         field_of(instance, attr, &scope.elements, tables.types)
                 {
                     return match value {
+                        value if matches!(tables.types.get(ty), Type::Struct(_)) => {
+                            Global::Instance(value)
+                        }
                         // A field that nothing has set is Python's whole zero.
                         Constant::Typed(_, Number::Int(0)) => OPAQUE,
                         value => Global::Value(value),
@@ -111,7 +119,11 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         {
             // Python has run what the item says long before.
             let may_define = std::mem::replace(&mut scope.may_define, false);
+            let outer = is_named(tables, base).then(|| scope.enter_closure(scope.module(), &[]));
             let value = evaluate(scope, tables, item);
+            if let Some(outer) = outer {
+                scope.leave_closure(outer);
+            }
             scope.may_define = may_define;
             value
         }
@@ -308,6 +320,7 @@ pub(super) fn binary(
             .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
         _ => elementwise(op, left, right, &mut scope.elements, tables.types)
             .or_else(|| of_scalars(op, left, right))
+            .or_else(|| operator(op, [left, right], &mut scope.elements, tables.types))
             .map_or(OPAQUE, Global::Value),
     }
 }
@@ -414,7 +427,7 @@ fn call(
     ) && scope.get(name).is_none()
         && let Some(value) = of_items(scope, tables, name, arg)
     {
-        return Global::Value(Constant::Number(value));
+        return Global::Value(value);
     }
     let mut values = Vec::with_capacity(args.len as usize);
     for at in args.start..args.start + args.len {
@@ -515,7 +528,11 @@ fn call(
             });
             let constants: Option<Vec<Constant>> = constants.collect();
             constants
-                .and_then(|values| function(name, &values, &mut scope.elements, tables.types))
+                .and_then(|values| {
+                    let elements = &mut scope.elements;
+                    function(name, &values, elements, tables.types)
+                        .or_else(|| algebraic(name, &values, elements, tables.types))
+                })
                 .map_or(OPAQUE, Global::Value)
         }
         _ => OPAQUE,
@@ -589,12 +606,16 @@ fn named_arguments(
 /// The function that a call at module level runs in Python.
 fn host_function(
     scope: &Scope,
-    tables: &Tables<'_>,
+    tables: &mut Tables<'_>,
     func: ExprId,
     callee: Global,
 ) -> Option<HostFunction> {
     match (callee, tables.tree.expr(func).kind) {
         (Global::Opaque(_), ExprKind::Name(name)) => scope.host_function(name),
+        (Global::Opaque(_), ExprKind::Attribute(base, name)) => match path(scope, tables, base) {
+            Global::Module(PythonModule::Project(module)) => scope.host_function_in(module, name),
+            _ => None,
+        },
         (Global::Function(set), _) => {
             let set = &scope.sets[set as usize];
             // Which of several runs depends on the arguments' types.
@@ -602,15 +623,20 @@ fn host_function(
                 return None;
             };
             let def = &scope.functions[only as usize];
-            if !set.templates.is_empty() || def.library || !def.closure.is_empty() {
+            if !set.templates.is_empty() || def.library {
                 return None;
             }
             let mut nodes = tables.tree.functions.iter();
             let same_body = |list: List| (list.start, list.len) == (def.body.start, def.body.len);
-            let node = nodes.position(|node| node.name == def.key && same_body(node.body))?;
+            let node = nodes.position(|node| same_body(node.body))?;
+            let is_nested = tables.tree.functions[node].name != def.key;
+            if (is_nested || !def.closure.is_empty()) && !scope.is_made(only) {
+                return None;
+            }
             Some(HostFunction {
                 node: node as u32,
                 module: def.module,
+                made: is_nested.then_some(only),
             })
         }
         _ => None,
@@ -619,6 +645,13 @@ fn host_function(
 
 /// An argument of a call; a list or tuple of numbers becomes a run of them.
 fn argument(scope: &mut Scope, tables: &mut Tables<'_>, arg: ExprId) -> Global {
+    let arg = match tables.tree.expr(arg).kind {
+        ExprKind::Comprehension {
+            kind: ComprehensionKind::List,
+            ..
+        } => comprehended(scope, tables, arg).unwrap_or(arg),
+        _ => arg,
+    };
     let (ExprKind::Tuple(list) | ExprKind::ListDisplay(list)) = tables.tree.expr(arg).kind else {
         return evaluate(scope, tables, arg);
     };

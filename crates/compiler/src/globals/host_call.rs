@@ -25,6 +25,8 @@ pub(super) struct HostFunction {
     pub(super) node: u32,
     /// The module that defines it.
     pub(super) module: u16,
+    /// The `@wp.func` of a factory that it is, which sees what the factory's call gave it.
+    pub(super) made: Option<u32>,
 }
 
 /// How far calls have gone.
@@ -84,7 +86,11 @@ pub(super) fn call_function(
         return None;
     }
     // Defaults are worked out where the function is defined; they see the module's names as well.
-    let outer = scope.enter_closure(function.module, &[]);
+    let closure = match function.made {
+        Some(made) => scope.functions[made as usize].closure.clone(),
+        None => Vec::new(),
+    };
+    let outer = scope.enter_closure(function.module, &closure);
     let mut arguments = Vec::new();
     for (at, parameter) in parameters.iter().enumerate() {
         let named = given.named.iter().find(|(name, _)| *name == parameter.name);
@@ -231,6 +237,12 @@ fn is_instance(value: Global) -> bool {
 }
 
 impl Scope {
+    /// Whether a function was made by a call of a factory that has ended, so that all its closure is known.
+    pub(super) fn is_made(&self, index: u32) -> bool {
+        let mut calls = self.calls.iter();
+        calls.any(|call| call.functions.contains(&(index as usize)))
+    }
+
     /// Runs a function that nobody is seen to call with some arguments; says whether all its steps are known.
     pub(super) fn follow(
         &mut self,
@@ -255,8 +267,10 @@ impl Scope {
                     sites.push(other.site.0);
                 }
             }
-            let named = tables.tree.exprs.iter();
-            let named = named.filter(|expr| expr.kind == ExprKind::Name(node.name));
+            let named = tables.tree.exprs.iter().filter(|expr| {
+                matches!(expr.kind, ExprKind::Name(name) | ExprKind::Attribute(_, name)
+                    if name == node.name)
+            });
             if named.count() == sites.len() {
                 continue;
             }
@@ -293,6 +307,10 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> 
                     continue;
                 }
                 let given = evaluate(scope, tables, value);
+                // Whoever is given an instance may change it.
+                if matches!(given, Global::Opaque(_)) && mentions_instance(scope, tables, value) {
+                    return Flow::Unknown;
+                }
                 if scope.set_field(tables, target, given) {
                     continue;
                 }
@@ -341,6 +359,13 @@ fn run(scope: &mut Scope, tables: &mut Tables<'_>, body: List, first: usize) -> 
         }
     }
     Flow::Next
+}
+
+fn mentions_instance(scope: &Scope, tables: &Tables<'_>, expr: ExprId) -> bool {
+    let mut names = Vec::new();
+    tables.tree.names_in(expr, &mut names);
+    let mut values = names.into_iter().filter_map(|name| scope.get(name));
+    values.any(is_instance)
 }
 
 /// Whether a function is a kernel, or one that kernels call.

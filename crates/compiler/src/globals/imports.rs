@@ -75,6 +75,9 @@ impl Scope {
             }
             if let Some(PythonModule::Project(project)) = source {
                 self.import_display(bound, project, alias.name);
+                if bound == alias.name {
+                    self.import_host_function(bound, project);
+                }
             }
             self.set(bound, value.unwrap_or(UNKNOWN));
         }

@@ -11,17 +11,6 @@ use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Scalar, StructId, Type, TypeId, TypeTable};
 use warpsmith_ir::{Constant, Number};
 
-/// How many numbers a value of a field has; nothing where it has others than these.
-fn numbers(types: &TypeTable, ty: TypeId) -> Option<u32> {
-    Some(match types.get(ty) {
-        Type::Scalar(scalar) if !scalar.is_placeholder() => 1,
-        Type::Vector { length, .. } => length,
-        Type::Matrix { rows, cols, .. } => rows * cols,
-        Type::Quat(_) => 4,
-        _ => return None,
-    })
-}
-
 /// The place and the type of a field among a struct's numbers.
 fn place(types: &TypeTable, id: StructId, field: Name) -> Option<(u32, TypeId)> {
     let mut before = 0;
@@ -29,7 +18,7 @@ fn place(types: &TypeTable, id: StructId, field: Name) -> Option<(u32, TypeId)> 
         if known.name == field {
             return Some((before, known.ty));
         }
-        before += numbers(types, known.ty)?;
+        before += types.numbers_of(known.ty)?;
     }
     None
 }
@@ -56,10 +45,59 @@ pub(crate) fn field_of(
         _ => Constant::Compound {
             ty,
             start,
-            len: numbers(types, ty)?,
+            len: types.numbers_of(ty)?,
         },
     };
     Some((ty, constant))
+}
+
+/// The numbers of a struct that nothing has set.
+fn zeros(types: &TypeTable, id: StructId, numbers: &mut Vec<Number>) -> Option<()> {
+    for field in &types.struct_def(id).fields {
+        // A scalar is Python's whole zero until it is set.
+        let zero = match types.get(field.ty) {
+            Type::Struct(inner) => {
+                zeros(types, inner, numbers)?;
+                continue;
+            }
+            Type::Scalar(_) => Number::Int(0),
+            _ if types.scalar_of(field.ty).is_some_and(Scalar::is_float) => Number::Float(0.0),
+            _ => Number::Int(0),
+        };
+        let count = types.numbers_of(field.ty)? as usize;
+        numbers.extend(std::iter::repeat_n(zero, count));
+    }
+    Some(())
+}
+
+/// The name that a dotted path begins with, and what follows it.
+fn chain(tables: &Tables<'_>, mut expr: ExprId) -> Option<(Name, Vec<Name>)> {
+    let mut fields = Vec::new();
+    while let ExprKind::Attribute(base, field) = tables.tree.expr(expr).kind {
+        fields.push(field);
+        expr = base;
+    }
+    fields.reverse();
+    match tables.tree.expr(expr).kind {
+        ExprKind::Name(name) => Some((name, fields)),
+        _ => None,
+    }
+}
+
+/// Whether fields of fields of a struct end in a struct.
+fn leads_to_struct(tables: &Tables<'_>, ty: Option<TypeId>, fields: &[Name]) -> bool {
+    let mut at = ty.map(|ty| tables.types.get(ty));
+    for field in fields {
+        at = match at {
+            Some(Type::Struct(id)) => {
+                let mut known = tables.types.struct_def(id).fields.iter();
+                let found = known.find(|known| known.name == *field);
+                found.map(|known| tables.types.get(known.ty))
+            }
+            _ => None,
+        };
+    }
+    matches!(at, Some(Type::Struct(_)))
 }
 
 impl Scope {
@@ -68,40 +106,32 @@ impl Scope {
         let Type::Struct(id) = types.get(ty) else {
             return None;
         };
-        let mut zeros = Vec::new();
-        for field in &types.struct_def(id).fields {
-            let count = numbers(types, field.ty)? as usize;
-            // A scalar is Python's whole zero until it is set.
-            let zero = match types.get(field.ty) {
-                Type::Scalar(_) => Number::Int(0),
-                _ if types.scalar_of(field.ty).is_some_and(Scalar::is_float) => Number::Float(0.0),
-                _ => Number::Int(0),
-            };
-            zeros.extend(std::iter::repeat_n(zero, count));
-        }
+        let mut numbers = Vec::new();
+        zeros(types, id, &mut numbers)?;
         let start = self.elements.len() as u32;
-        let len = zeros.len() as u32;
-        self.elements.extend(zeros);
+        let len = numbers.len() as u32;
+        self.elements.extend(numbers);
         Some(Constant::Compound { ty, start, len })
     }
 
-    /// Sets a field of an instance that a name of the module at hand stands for; false if it is none.
+    /// Sets a field of an instance that a name of the module at hand stands for, or a field of a struct in it; false
+    /// if it is none.
     pub(super) fn set_field(
         &mut self,
         tables: &Tables<'_>,
         target: ExprId,
         result: Global,
     ) -> bool {
-        let ExprKind::Attribute(base, field) = tables.tree.expr(target).kind else {
-            return false;
-        };
-        let ExprKind::Name(name) = tables.tree.expr(base).kind else {
+        let Some((name, fields)) = chain(tables, target) else {
             return false;
         };
         let Some(Global::Instance(instance)) = self.get(name) else {
             return false;
         };
-        let changed = self.with_field(tables.types, instance, field, result);
+        if fields.is_empty() {
+            return false;
+        }
+        let changed = self.with_field(tables.types, instance, &fields, result);
         let value = match changed {
             Some(instance) => Global::Instance(instance),
             None => Global::Opaque("an instance of a struct with a field that only Python knows"),
@@ -115,24 +145,33 @@ impl Scope {
         &mut self,
         types: &TypeTable,
         instance: Constant,
-        field: Name,
+        fields: &[Name],
         value: Global,
     ) -> Option<Constant> {
-        let (Constant::Compound { ty, start, len }, Global::Value(value)) = (instance, value)
+        // An instance is copied, field by field.
+        let (Constant::Compound { ty, start, len }, Global::Value(value) | Global::Instance(value)) =
+            (instance, value)
         else {
             return None;
         };
-        let Type::Struct(id) = types.get(ty) else {
-            return None;
-        };
-        let (at, field) = place(types, id, field)?;
+        let (mut at, mut field) = (0, ty);
+        for name in fields {
+            let Type::Struct(id) = types.get(field) else {
+                return None;
+            };
+            let (offset, inner) = place(types, id, *name)?;
+            (at, field) = (at + offset, inner);
+        }
         let given = match (types.get(field), value) {
             (Type::Scalar(Scalar::Bool), Constant::Bool(value)) => {
                 vec![Number::Int(i128::from(value))]
             }
             (Type::Scalar(scalar), Constant::Number(number)) => {
                 // Python's number stays as it is, but no fraction goes into an integer.
-                let fits = scalar.is_float() || matches!(number, Number::Int(_));
+                // In wide integers it is written in another way than Warp's own.
+                let is_wide = matches!(scalar, Scalar::I64 | Scalar::U64 | Scalar::U32);
+                let is_whole = matches!(number, Number::Int(_));
+                let fits = scalar.is_float() || (is_whole && !is_wide);
                 vec![fits.then_some(number)?]
             }
             (Type::Scalar(scalar), Constant::Typed(other, number)) if scalar == other => {
@@ -171,6 +210,11 @@ impl Scope {
                 Global::Instance(instance) => Some(instance),
                 _ => None,
             },
+            ExprKind::Attribute(base, field) => {
+                let whole = self.known_instance(tables, base, at)?;
+                let (ty, part) = field_of(whole, field, &self.elements, tables.types)?;
+                matches!(tables.types.get(ty), Type::Struct(_)).then_some(part)
+            }
             _ => None,
         }
     }
@@ -178,7 +222,20 @@ impl Scope {
     /// Whether nothing but the module's own statements before `at` sets a field of what a name stands for.
     fn is_settled(&self, tables: &Tables<'_>, name: Name, at: u32) -> bool {
         let tree = &*tables.tree;
-        let is = |expr: ExprId| tree.expr(expr).kind == ExprKind::Name(name);
+        let ty = match self.get(name) {
+            Some(Global::Instance(Constant::Compound { ty, .. })) => Some(ty),
+            _ => None,
+        };
+        // The instance itself, or a struct in it.
+        let is = |expr: ExprId| {
+            let fields = match tree.expr(expr).kind {
+                ExprKind::Name(own) => return own == name,
+                ExprKind::Attribute(..) => chain(tables, expr),
+                _ => None,
+            };
+            fields.is_some_and(|(own, fields)| own == name && leads_to_struct(tables, ty, &fields))
+        };
+        // `p.f = …` and `p.inner.f = …`, which the module has run where the values are known.
         let is_field =
             |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Attribute(base, _) if is(base));
         // `p.v[0] = …` and `p.v.x = …`, which change a part of a field.
@@ -191,6 +248,16 @@ impl Scope {
                 depth += 1;
             }
             depth > 1 && is(expr)
+        };
+        // `q.inner = p` copies.
+        let is_copied = |targets: List| {
+            let mut targets = tree.exprs_in(targets).iter();
+            targets.all(|target| match chain(tables, *target) {
+                Some((own, fields)) => {
+                    !fields.is_empty() && matches!(self.get(own), Some(Global::Instance(_)))
+                }
+                None => false,
+            })
         };
         let is_static = |func: ExprId| {
             matches!(tree.expr(func).kind, ExprKind::Attribute(_, callee) | ExprKind::Name(callee)
@@ -212,6 +279,7 @@ impl Scope {
             | ExprKind::Dict(list)
             | ExprKind::BoolOp { values: list, .. } => has(list),
             ExprKind::IfElse { body, orelse, .. } => is(body) || is(orelse),
+            ExprKind::Comprehension { parts, .. } => has(parts),
             ExprKind::Starred(value) => is(value),
             ExprKind::Unsupported(_) => {
                 let text = tables.text.get(expr.start as usize..expr.end as usize);
@@ -225,7 +293,7 @@ impl Scope {
         for stmt in &tree.stmts {
             let targets = match stmt.kind {
                 StmtKind::Assign { targets, value } => {
-                    settled &= !is(value);
+                    settled &= !is(value) || is_copied(targets);
                     tree.exprs_in(targets).to_vec()
                 }
                 StmtKind::AnnAssign { target, value, .. } => {
@@ -240,7 +308,7 @@ impl Scope {
                 _ => Vec::new(),
             };
             for target in targets {
-                settled &= !is_within(target);
+                settled &= is_field(target) || !is_within(target);
                 if is_field(target) {
                     set += 1;
                     settled &= stmt.start < at;

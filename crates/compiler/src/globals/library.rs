@@ -133,6 +133,7 @@ impl Scope {
             library: true,
             module: self.module(),
             closure: Vec::new(),
+            statics: Vec::new(),
             origin: Origin::Compiled,
             gradient: None,
             replay: None,

@@ -4,6 +4,7 @@
 //! What cannot be worked out is kept as [`Global::Opaque`] and refused only if a kernel uses it. What a
 //! statement sets that only Python can run (a loop, a condition that is not known) is such a thing.
 
+mod algebra;
 mod annotation;
 mod arithmetic;
 mod bindings;
@@ -11,6 +12,7 @@ mod callables;
 mod classes;
 mod closure;
 mod collect;
+mod comprehension;
 mod definition;
 mod display;
 mod evaluate;
@@ -24,6 +26,7 @@ mod project;
 mod python_function;
 mod rounding;
 mod skipped;
+mod statics;
 mod value;
 mod variants;
 mod warp_names;

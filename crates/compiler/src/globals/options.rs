@@ -45,6 +45,14 @@ impl Scope {
                     options.grid_stride = Some(value);
                 }
                 (
+                    "enable_mathdx_gemm" | "enable_mathdx_solver" | "enable_mathdx_fft",
+                    Global::Value(Constant::Bool(true)),
+                ) => {
+                    let what =
+                        format!("module option `{key}`: the text with MathDx is its linker's");
+                    return Err(problem(what).hint("leave it out, or set it to `False`"));
+                }
+                (
                     "fast_math"
                     | "fuse_fp"
                     | "optimization_level"

@@ -2,6 +2,7 @@
 //! mathematics library.
 
 use super::arithmetic::{arithmetic, compare};
+use super::comprehension::is_named;
 use super::display::items;
 use super::evaluate::{OPAQUE, evaluate, path};
 use super::value::Tables;
@@ -11,26 +12,50 @@ use warpsmith_ir::names::Name;
 use warpsmith_ir::types::TypeId;
 use warpsmith_ir::{Comparison, Constant, Number};
 
-/// `sum`, `min` and `max` of a display of numbers.
+/// `sum`, `min` and `max` of a display of numbers, `any` and `all` of one.
 pub(super) fn of_items(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
     name: Name,
     arg: ExprId,
-) -> Option<Number> {
-    let which = ["sum", "min", "max"];
+) -> Option<Constant> {
+    let which = ["sum", "min", "max", "any", "all"];
     let which = which
         .iter()
         .find(|known| **known == tables.names.get(name))?;
     let mut numbers = Vec::new();
-    for item in items(scope, tables, arg)? {
+    let mut truths = Vec::new();
+    let items = items(scope, tables, arg)?;
+    let outer = is_named(tables, arg).then(|| scope.enter_closure(scope.module(), &[]));
+    for item in items {
         match evaluate(scope, tables, item) {
-            Global::Value(Constant::Number(number)) => numbers.push(number),
-            _ => return None,
+            Global::Value(value) => {
+                truths.push(value.truth());
+                numbers.push(match value {
+                    Constant::Number(number) => Some(number),
+                    _ => None,
+                });
+            }
+            _ => truths.push(None),
         }
     }
+    if let Some(outer) = outer {
+        scope.leave_closure(outer);
+    }
+    if let "any" | "all" = *which {
+        let truths: Option<Vec<bool>> = truths.into_iter().collect();
+        let mut truths = truths?.into_iter();
+        return Some(Constant::Bool(match *which {
+            "any" => truths.any(|truth| truth),
+            _ => truths.all(|truth| truth),
+        }));
+    }
+    if numbers.len() != truths.len() {
+        return None;
+    }
+    let numbers = numbers.into_iter().collect::<Option<Vec<Number>>>()?;
     if *which == "sum" {
-        return sum(&numbers);
+        return sum(&numbers).map(Constant::Number);
     }
     let op = match *which {
         "min" => Comparison::Less,
@@ -38,13 +63,13 @@ pub(super) fn of_items(
     };
     let mut numbers = numbers.into_iter();
     let first = numbers.next()?;
-    Some(numbers.fold(first, |best, number| {
+    Some(Constant::Number(numbers.fold(first, |best, number| {
         if compare(op, number, best) {
             number
         } else {
             best
         }
-    }))
+    })))
 }
 
 /// The sum of numbers. One on which versions of Python differ is left out: newer ones carry along what adding floats

@@ -134,6 +134,10 @@ pub(crate) struct Scope {
     pub(super) label: String,
     /// What names of the `warp` module have been found to be.
     warp_names: RefCell<Map<Name, Option<Global>>>,
+    /// Expressions that are worked out already: items that comprehensions have made or factories given.
+    worked_out: Map<ExprId, Global>,
+    /// The same in the order in which they were.
+    worked_out_order: Vec<ExprId>,
     /// The statements of the source, once somebody has asked.
     pub(super) outline: Option<Rc<Outline>>,
 }
@@ -145,6 +149,7 @@ pub(super) type Slot = (Name, Option<Global>);
 #[derive(Debug)]
 pub(crate) struct Mark {
     functions: usize,
+    worked_out: usize,
     overloads: Vec<usize>,
 }
 
@@ -202,6 +207,8 @@ impl Scope {
         self.readings = 0;
         self.label.clear();
         self.outline = None;
+        self.worked_out.clear();
+        self.worked_out_order.clear();
         self.warp_names.get_mut().clear();
     }
 
@@ -213,6 +220,17 @@ impl Scope {
     /// The members of an integer enumeration, if all are known.
     pub(super) fn enumeration(&self, class: Name) -> Option<&[(Name, Global)]> {
         self.enumerations.get(&class).map(Vec::as_slice)
+    }
+
+    /// Notes what an expression gives, whatever its names stand for later.
+    pub(super) fn work_out(&mut self, expr: ExprId, value: Global) {
+        self.worked_out.insert(expr, value);
+        self.worked_out_order.push(expr);
+    }
+
+    /// What an expression gives that is worked out already.
+    pub(super) fn known_value(&self, expr: ExprId) -> Option<Global> {
+        self.worked_out.get(&expr).copied()
     }
 
     /// Notes the display that a name of the module at hand is given.
@@ -248,8 +266,25 @@ impl Scope {
     /// Notes the Python function that a name of the module at hand stands for.
     pub(super) fn set_host_function(&mut self, name: Name, node: u32) {
         let module = self.module;
-        let function = HostFunction { node, module };
+        let function = HostFunction {
+            node,
+            module,
+            made: None,
+        };
         self.host_functions.insert((module, name), function);
+    }
+
+    /// Notes that a name of the module at hand was imported by the same name, if it is a Python function there.
+    pub(super) fn import_host_function(&mut self, name: Name, module: u16) {
+        if let Some(function) = self.host_function_in(module, name) {
+            self.host_functions.insert((self.module, name), function);
+        }
+    }
+
+    /// The Python function that a name of a module stands for, if it has never stood for anything else.
+    pub(super) fn host_function_in(&self, module: u16, name: Name) -> Option<HostFunction> {
+        let found = self.host_functions.get(&(module, name)).copied();
+        found.filter(|_| !self.rebound.contains(&(module, name)))
     }
 
     /// The Python function that a name stands for, if it has never stood for anything else.
@@ -313,6 +348,7 @@ impl Scope {
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             functions: self.functions.len(),
+            worked_out: self.worked_out_order.len(),
             overloads: self.sets.iter().map(|set| set.overloads.len()).collect(),
         }
     }
@@ -320,6 +356,9 @@ impl Scope {
     /// Forgets what building a kernel has added.
     pub(crate) fn cut(&mut self, mark: &Mark) {
         self.functions.truncate(mark.functions);
+        for expr in self.worked_out_order.drain(mark.worked_out..) {
+            self.worked_out.remove(&expr);
+        }
         for def in &mut self.functions {
             def.built = None;
             def.building = false;

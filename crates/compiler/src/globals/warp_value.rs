@@ -10,7 +10,7 @@ use warpsmith_ir::types::{Scalar, Type, TypeTable};
 use warpsmith_ir::{Constant, Number};
 
 /// A number of a scalar type as Python sees it.
-fn exported(scalar: Scalar, number: Number) -> Option<Constant> {
+pub(super) fn exported(scalar: Scalar, number: Number) -> Option<Constant> {
     let number = round_to(scalar, number)?;
     Some(match (scalar, number) {
         (Scalar::Bool, Number::Int(value)) => Constant::Bool(value != 0),
@@ -135,7 +135,11 @@ pub(super) fn function(
     }
     let vector = |value: Constant| match value {
         Constant::Compound { ty, start, len } => match types.get(ty) {
-            Type::Vector { scalar, .. } => {
+            // The library has functions of these lengths alone.
+            Type::Vector {
+                scalar,
+                length: 2..=4 | 6,
+            } => {
                 let parts = elements[start as usize..][..len as usize].iter();
                 Some((
                     ty,

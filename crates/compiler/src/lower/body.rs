@@ -3,7 +3,8 @@
 use super::function::Shared;
 use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
-use crate::syntax::List;
+use crate::globals::Global;
+use crate::syntax::{ExprId, List};
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::{Query, StructId, Type, TypeId};
 use warpsmith_ir::{
@@ -63,6 +64,8 @@ pub(super) struct Body<'a, 's> {
     pub(super) tuple_of: Vec<(VarId, Vec<VarId>)>,
     /// Loop variables of unrolled loops.
     pub(super) unrolled: Vec<Name>,
+    /// Expressions of `wp.static` that were worked out where the body is defined.
+    pub(super) statics: Vec<(ExprId, Global)>,
     /// What the last `return` gave.
     pub(super) returned: Option<Vec<VarId>>,
     pub(super) scalar_tid: bool,
@@ -113,6 +116,7 @@ impl<'a, 's> Body<'a, 's> {
             tile_slices: Vec::new(),
             tuple_of: Vec::new(),
             unrolled: Vec::new(),
+            statics: Vec::new(),
             returned: None,
             scalar_tid: false,
             long_constant_loop: false,

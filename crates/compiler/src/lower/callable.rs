@@ -103,6 +103,7 @@ impl Body<'_, '_> {
                     inline_hint: template.inline_hint,
                     numbered: false,
                     instance: true,
+                    statics: Vec::new(),
                     library: template.library,
                     module: template.module,
                     closure,

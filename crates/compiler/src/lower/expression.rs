@@ -62,6 +62,9 @@ impl Body<'_, '_> {
             ExprKind::ListDisplay(_) => fail("K005", "a list has no place in a kernel"),
             ExprKind::SetDisplay(_) => fail("K005", "a set has no place in a kernel"),
             ExprKind::Dict(_) => fail("K005", "a dictionary has no place in a kernel"),
+            ExprKind::Comprehension { .. } => {
+                fail("K005", "a comprehension has no place in a kernel")
+            }
             ExprKind::Formatted(_) => fail("K005", "an f-string has no place in a kernel"),
             ExprKind::Starred(_) => fail("K005", "`*` is only understood in a call's arguments"),
             ExprKind::Unsupported(what) => fail("K005", format!("{what} has no place in a kernel")),

@@ -145,9 +145,10 @@ pub(crate) fn build_kernel(
     let launch_rank = launch_rank(shared, body);
     let mut options = kernel.options.clone();
     options.backward = shared.backward;
-    let (closure, module) = (def.closure.clone(), def.module);
+    let (closure, module, statics) = (def.closure.clone(), def.module, def.statics.clone());
     let outer = shared.scope.enter_closure(module, &closure);
     let mut state = Body::new(shared, true, line_base);
+    state.statics = statics;
     let lowered = state.function(&params, body, def_line);
     state.shared.scope.leave_closure(outer);
     lowered.map_err(|p| placed(p, span.0, span.1))?;
@@ -196,7 +197,6 @@ impl Shared<'_> {
 
     /// Builds a function that is called if it is new, and says where it stands.
     pub(super) fn build_called(&mut self, index: u32) -> Res<u32> {
-        let is_new = self.scope.functions[index as usize].built.is_none();
         let built = self.build_function(index)?;
         let FunctionDef {
             gradient, replay, ..
@@ -204,9 +204,10 @@ impl Shared<'_> {
         if let Some(gradient) = gradient {
             self.check_gradient(built, gradient)?;
         }
-        if is_new {
-            self.deferred.extend(gradient);
-            self.deferred.extend(replay);
+        for own in [gradient, replay].into_iter().flatten() {
+            if !self.deferred.contains(&own) {
+                self.deferred.push(own);
+            }
         }
         Ok(built)
     }
@@ -273,7 +274,7 @@ impl Shared<'_> {
             replay,
             ..
         } = *def;
-        let closure = def.closure.clone();
+        let (closure, statics) = (def.closure.clone(), def.statics.clone());
         let own = &self.modules[usize::from(module)];
         let (file, before) = match (library, module) {
             (true, _) => (Some(self.library_file), self.library_line),
@@ -301,6 +302,7 @@ impl Shared<'_> {
                 },
             };
             let mut state = Body::new(self, false, line_base);
+            state.statics = statics;
             if let (Origin::Native { .. }, true) = (origin, instance) {
                 fail("K021", "generic native code is not supported")
             } else if let Origin::Native { .. } = origin {

@@ -9,7 +9,7 @@ use warpsmith_ir::{CountedRange, Loop, LoopKind, Op, VarId};
 
 impl Body<'_, '_> {
     pub(super) fn for_statement(&mut self, target: ExprId, iter: ExprId, body: List) -> Res<()> {
-        let plan = self.plan_loop(target, iter, body)?;
+        let plan = self.plan_loop(iter, body)?;
         let ExprKind::Name(name) = self.shared.tree.expr(target).kind else {
             return fail("K005", "a loop binds one name");
         };

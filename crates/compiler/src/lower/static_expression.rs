@@ -2,9 +2,9 @@
 //! of unrolled loops and other locals that are constants.
 
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail, placed};
+use super::value::{Binding, Res, Value, fail, hinted, placed};
 use crate::globals::{Global, Known, Tables, evaluate};
-use crate::syntax::{Expr, ExprId, ExprKind, List};
+use crate::syntax::{Expr, ExprId, ExprKind, List, StmtKind};
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::names::Name;
 use warpsmith_ir::types::Type;
@@ -39,16 +39,64 @@ impl Body<'_, '_> {
 
     /// Whether an expression is a call of `wp.static` that needs nothing of the kernel, which stands for a literal.
     pub(super) fn is_static_literal(&mut self, expr: ExprId) -> bool {
-        let node = self.shared.tree.expr(expr);
+        self.static_call(expr).is_some() && !self.is_deferred(expr)
+    }
+
+    /// Whether Warp works a call of `wp.static` out where the kernel is built, not where it is defined: it names the
+    /// variable of a loop around it, or something that the module does not have.
+    fn is_deferred(&self, call: ExprId) -> bool {
+        let tree = &*self.shared.tree;
+        let node = tree.expr(call);
         let within = |part: &Expr| node.start <= part.start && part.end <= node.end;
-        self.static_call(expr).is_some()
-            && !self
-                .shared
-                .tree
-                .exprs
-                .iter()
-                .filter(|part| within(part))
-                .any(|part| matches!(part.kind, ExprKind::Name(name) if self.is_local(name)))
+        let parts = || tree.exprs.iter().filter(|part| within(part));
+        // Functions of Python are called by their names.
+        let is_called = |name: &Expr| {
+            parts().any(|part| {
+                matches!(part.kind, ExprKind::Call { func, .. } if tree.expr(func).start == name.start)
+            })
+        };
+        let mut comprehended = Vec::new();
+        for part in parts() {
+            if let ExprKind::Comprehension { parts, .. } = part.kind {
+                for clause in tree.exprs_in(parts)[1..].chunks_exact(3) {
+                    tree.names_in(clause[0], &mut comprehended);
+                }
+            }
+        }
+        // The length of a parameter is known where the kernel is defined.
+        let is_length = |name: &Expr, text: Name| {
+            let params = self.vars.iter().take(self.params as usize);
+            params.into_iter().any(|var| var.name == Some(text))
+                && parts().any(|part| match part.kind {
+                    ExprKind::Call { func, args, .. } => {
+                        let is_len = matches!(tree.expr(func).kind, ExprKind::Name(len)
+                            if self.shared.names.get(len) == "len");
+                        let mut args = tree.exprs_in(args).iter();
+                        is_len && args.any(|arg| tree.expr(*arg).start == name.start)
+                    }
+                    _ => false,
+                })
+        };
+        let is_of_loop = |name: Name| {
+            tree.stmts.iter().any(|stmt| match stmt.kind {
+                StmtKind::For { target, .. } => {
+                    stmt.start <= node.start
+                        && node.end <= stmt.end
+                        && tree.expr(target).kind == ExprKind::Name(name)
+                }
+                _ => false,
+            })
+        };
+        parts().any(|part| match part.kind {
+            ExprKind::Name(name) if is_of_loop(name) => true,
+            ExprKind::Name(name) if comprehended.contains(&name) => false,
+            ExprKind::Name(name) if is_length(part, name) => false,
+            ExprKind::Name(name) => match self.shared.scope.get(name) {
+                Some(_) => self.is_local(name),
+                None => !is_called(part),
+            },
+            _ => false,
+        })
     }
 
     /// Whether a name stands for something else in the kernel than in the module, whose constants the kernel
@@ -62,36 +110,26 @@ impl Body<'_, '_> {
         constant.is_none() || constant.map(Global::Value) != self.shared.scope.get(name)
     }
 
-    /// Whether statements call `wp.static` with a name that a loop around them gives its numbers.
-    pub(super) fn has_static_of(&mut self, body: List, name: Name) -> bool {
+    /// Whether a loop has a call of `wp.static` that is worked out where the kernel is built, be it in its range.
+    pub(super) fn has_deferred_static(&mut self, iter: ExprId, body: List) -> bool {
         let tree = &*self.shared.tree;
         let statements = tree.stmts_in(body).iter().map(|id| tree.stmt(*id));
-        let (start, end) = statements.fold((u32::MAX, 0), |(start, end), stmt| {
-            (start.min(stmt.start), end.max(stmt.end))
-        });
+        let start = tree.expr(iter).start;
+        let end = statements.fold(tree.expr(iter).end, |end, stmt| end.max(stmt.end));
         let text = self.shared.text.get(start as usize..end as usize);
         if !text.is_some_and(|text| text.contains("static(")) {
             return false;
         }
-        let inside = |outer: (u32, u32), expr: &Expr| outer.0 <= expr.start && expr.end <= outer.1;
         let calls: Vec<ExprId> = (0..tree.exprs.len() as u32)
             .map(ExprId)
             .filter(|id| {
                 let expr = tree.expr(*id);
-                matches!(expr.kind, ExprKind::Call { .. }) && inside((start, end), &expr)
+                let is_inside = start <= expr.start && expr.end <= end;
+                is_inside && matches!(expr.kind, ExprKind::Call { .. })
             })
             .collect();
-        calls.into_iter().any(|call| {
-            // Names are looked for in the few calls of `wp.static` alone.
-            self.static_call(call).is_some() && {
-                let tree = &*self.shared.tree;
-                let call = tree.expr(call);
-                let mut exprs = tree.exprs.iter();
-                exprs.any(|part| {
-                    part.kind == ExprKind::Name(name) && inside((call.start, call.end), part)
-                })
-            }
-        })
+        let mut calls = calls.into_iter();
+        calls.any(|call| self.static_call(call).is_some() && self.is_deferred(call))
     }
 
     /// What a call of `wp.static` stands for in the kernel: a constant of its own, or a function.
@@ -113,12 +151,21 @@ impl Body<'_, '_> {
     }
 
     /// The number that `wp.static` gives as a bound of a loop.
-    pub(super) fn static_bound(&mut self, args: List, keywords: List) -> Res<i128> {
-        match self.static_result(args, keywords)? {
-            Global::Value(Constant::Number(Number::Int(value))) => Ok(value),
-            Global::Value(Constant::Bool(value)) => Ok(i128::from(value)),
-            _ => fail("K007", "the arguments of `range` are integers"),
+    pub(super) fn static_bound(&mut self, call: ExprId, args: List, keywords: List) -> Res<i128> {
+        let is_deferred = self.is_deferred(call);
+        let Global::Value(constant) = self.static_result(args, keywords)? else {
+            return fail("K007", "the arguments of `range` are integers");
+        };
+        let value = match constant {
+            Constant::Number(Number::Int(value)) => value,
+            Constant::Bool(value) => i128::from(value),
+            _ => return fail("K007", "the arguments of `range` are integers"),
+        };
+        if is_deferred {
+            // It is written as a constant that nothing uses.
+            self.add_constant(constant);
         }
+        Ok(value)
     }
 
     fn static_result(&mut self, args: List, keywords: List) -> Res<Global> {
@@ -128,8 +175,14 @@ impl Body<'_, '_> {
         let expr = self.shared.tree.expr_lists[args.start as usize];
         let mut known = Known::default();
         let node = self.shared.tree.expr(expr);
-        let found = self.work_out_locals(expr, &mut known);
+        let found = self.work_out_locals(expr, &mut known, &[]);
         found.map_err(|problem| placed(problem, node.start, node.end))?;
+        let defined = self.statics.iter().find(|(known, _)| *known == expr);
+        if let Some((_, value @ (Global::Function(_) | Global::Value(_) | Global::Builtin(_)))) =
+            defined
+        {
+            return Ok(*value);
+        }
         let shared = &mut self.shared;
         let mut tables = Tables {
             names: shared.names,
@@ -141,6 +194,11 @@ impl Body<'_, '_> {
             known,
         };
         match evaluate(shared.scope, &mut tables, expr) {
+            Global::Opaque(what @ "a call that only Python can run") => Err(hinted(
+                "K023",
+                format!("`wp.static` of {what}"),
+                "call it above the kernel, once, and name its result: `f = factory(2.0)`",
+            )),
             Global::Opaque(what) => {
                 let captured = shared.scope.captured_in(shared.tree, shared.names, expr);
                 fail(
@@ -161,19 +219,34 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Notes what the parts of an expression that only the kernel knows stand for.
-    fn work_out_locals(&mut self, expr: ExprId, known: &mut Known) -> Res<()> {
-        if let Some((args, keywords)) = self.static_call(expr) {
-            let value = self.static_result(args, keywords)?;
-            known.push((expr, value));
-            return Ok(());
-        }
-        if let Some(value) = self.member_value(expr) {
-            known.push((expr, value));
-            return Ok(());
+    /// Notes what the parts of an expression that only the kernel knows stand for; names that comprehensions around
+    /// it bind are `hidden`.
+    fn work_out_locals(&mut self, expr: ExprId, known: &mut Known, hidden: &[Name]) -> Res<()> {
+        if hidden.is_empty() {
+            if let Some((args, keywords)) = self.static_call(expr) {
+                let value = self.static_result(args, keywords)?;
+                known.push((expr, value));
+                return Ok(());
+            }
+            if let Some(value) = self.member_value(expr) {
+                known.push((expr, value));
+                return Ok(());
+            }
         }
         let tree = &*self.shared.tree;
         let parts: Vec<ExprId> = match tree.expr(expr).kind {
+            ExprKind::Name(name) if hidden.contains(&name) => return Ok(()),
+            ExprKind::Comprehension { parts, .. } => {
+                let parts = tree.exprs_in(parts).to_vec();
+                let mut names = hidden.to_vec();
+                for clause in parts[1..].chunks_exact(3) {
+                    // What the first clause goes over is outside of all.
+                    self.work_out_locals(clause[1], known, &names)?;
+                    self.shared.tree.names_in(clause[0], &mut names);
+                    self.work_out_locals(clause[2], known, &names)?;
+                }
+                return self.work_out_locals(parts[0], known, &names);
+            }
             ExprKind::Name(name) => {
                 let text = self.shared.names.get(name);
                 match self.symbols.get(name) {
@@ -217,9 +290,12 @@ impl Body<'_, '_> {
             {
                 let arg = tree.expr_lists[args.start as usize];
                 if let ExprKind::Name(name) = tree.expr(arg).kind
+                    && !hidden.contains(&name)
                     && let Some(Binding::Var(var)) = self.symbols.get(name)
                 {
-                    let Some(length) = self.shared.types.fixed_length(self.value_ty(var)) else {
+                    let of_tile = self.tile_of(var).and_then(|tile| tile.shape[0].number());
+                    let of_type = self.shared.types.fixed_length(self.value_ty(var));
+                    let Some(length) = of_tile.or(of_type.map(i64::from)) else {
                         return fail(
                             "K023",
                             "`len` of this is not known while the kernel is compiled",
@@ -258,7 +334,7 @@ impl Body<'_, '_> {
             _ => Vec::new(),
         };
         for part in parts {
-            self.work_out_locals(part, known)?;
+            self.work_out_locals(part, known, hidden)?;
         }
         Ok(())
     }

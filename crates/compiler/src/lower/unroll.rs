@@ -30,7 +30,7 @@ enum Bound {
 const MAX_OPS: usize = 2_000_000;
 
 impl Body<'_, '_> {
-    pub(super) fn plan_loop(&mut self, target: ExprId, iter: ExprId, body: List) -> Res<Plan> {
+    pub(super) fn plan_loop(&mut self, iter: ExprId, body: List) -> Res<Plan> {
         let ExprKind::Call { func, args, .. } = self.shared.tree.expr(iter).kind else {
             return Ok(Plan::Evaluate);
         };
@@ -62,9 +62,7 @@ impl Body<'_, '_> {
                 return fail("K005", "the step of a range is 0");
             }
             let count = range_len(start, stop, step);
-            if let ExprKind::Name(name) = self.shared.tree.expr(target).kind
-                && self.has_static_of(body, name)
-            {
+            if self.has_deferred_static(iter, body) {
                 if self.contains(body, &|kind| matches!(kind, StmtKind::Break)) {
                     return fail("K021", "`break` in a loop that `wp.static` unrolls");
                 }
@@ -110,7 +108,7 @@ impl Body<'_, '_> {
             _ => {}
         }
         if let Some((args, keywords)) = self.static_call(expr) {
-            return number(self.static_bound(args, keywords)?);
+            return number(self.static_bound(expr, args, keywords)?);
         }
         if let ExprKind::Attribute(member, attr) = self.shared.tree.expr(expr).kind
             && self.shared.names.get(attr) == "value"

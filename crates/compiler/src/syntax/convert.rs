@@ -4,8 +4,8 @@ use ruff_python_ast as ast;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{
-    Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
-    Parameter, SourceText, Stmt, StmtId, StmtKind, Tree, UnaryOp,
+    Alias, BinaryOp, ClassNode, CompareOp, ComprehensionKind, Expr, ExprId, ExprKind, FunctionNode,
+    Keyword, List, Parameter, SourceText, Stmt, StmtId, StmtKind, Tree, UnaryOp,
 };
 use warpsmith_ir::Comparison;
 use warpsmith_ir::names::Names;
@@ -432,10 +432,25 @@ impl Converter<'_> {
             ast::Expr::Lambda(_) => ExprKind::Unsupported("a lambda"),
             ast::Expr::Named(_) => ExprKind::Unsupported("`:=`"),
             ast::Expr::Set(node) => ExprKind::SetDisplay(self.exprs(node.elts.iter())),
-            ast::Expr::ListComp(_)
-            | ast::Expr::SetComp(_)
-            | ast::Expr::DictComp(_)
-            | ast::Expr::Generator(_) => ExprKind::Unsupported("a comprehension"),
+            ast::Expr::ListComp(node) => {
+                let element = self.expr(&node.elt);
+                self.comprehension(ComprehensionKind::List, element, &node.generators)
+            }
+            ast::Expr::SetComp(node) => {
+                let element = self.expr(&node.elt);
+                self.comprehension(ComprehensionKind::Set, element, &node.generators)
+            }
+            ast::Expr::Generator(node) => {
+                let element = self.expr(&node.elt);
+                self.comprehension(ComprehensionKind::Generator, element, &node.generators)
+            }
+            ast::Expr::DictComp(node) if let Some(key) = &node.key => {
+                let (key, value) = (self.expr(key), self.expr(&node.value));
+                let mut pair = self.tree.expr(value);
+                pair.kind = ExprKind::Dict(self.tree.push_exprs(&[key, value]));
+                let pair = self.tree.push_expr(pair);
+                self.comprehension(ComprehensionKind::Dict, pair, &node.generators)
+            }
             ast::Expr::FString(node) => self.f_string(&node.value),
             ast::Expr::TString(_) => ExprKind::Unsupported("a t-string"),
             ast::Expr::BytesLiteral(_) => ExprKind::Unsupported("a bytes literal"),
@@ -450,6 +465,26 @@ impl Converter<'_> {
             start,
             end,
         })
+    }
+
+    fn comprehension(
+        &mut self,
+        kind: ComprehensionKind,
+        element: ExprId,
+        clauses: &[ast::Comprehension],
+    ) -> ExprKind {
+        let mut parts = vec![element];
+        for clause in clauses {
+            if clause.is_async {
+                return ExprKind::Unsupported("an asynchronous comprehension");
+            }
+            let (target, iter) = (self.expr(&clause.target), self.expr(&clause.iter));
+            let mut conditions = self.tree.expr(target);
+            conditions.kind = ExprKind::Tuple(self.exprs(clause.ifs.iter()));
+            parts.extend([target, iter, self.tree.push_expr(conditions)]);
+        }
+        let parts = self.tree.push_exprs(&parts);
+        ExprKind::Comprehension { kind, parts }
     }
 
     fn dict(&mut self, node: &ast::ExprDict) -> ExprKind {

@@ -158,6 +158,10 @@ impl Moved {
             ExprKind::ListDisplay(list) => ExprKind::ListDisplay(self.exprs_in(list)),
             ExprKind::SetDisplay(list) => ExprKind::SetDisplay(self.exprs_in(list)),
             ExprKind::Dict(list) => ExprKind::Dict(self.exprs_in(list)),
+            ExprKind::Comprehension { kind, parts } => ExprKind::Comprehension {
+                kind,
+                parts: self.exprs_in(parts),
+            },
             ExprKind::Formatted(list) => ExprKind::Formatted(self.exprs_in(list)),
             ExprKind::Starred(of) => ExprKind::Starred(self.expr(of)),
             plain @ (ExprKind::Int(_)

@@ -18,6 +18,6 @@ pub(crate) use parse::{Parsed, line_count, parse};
 pub(crate) use source::SourceText;
 pub(crate) use subset::Scratch;
 pub(crate) use tree::{
-    Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
-    Parameter, Stmt, StmtId, StmtKind, Tree, UnaryOp,
+    Alias, BinaryOp, ClassNode, CompareOp, ComprehensionKind, Expr, ExprId, ExprKind, FunctionNode,
+    Keyword, List, Parameter, Stmt, StmtId, StmtKind, Tree, UnaryOp,
 };

@@ -3,7 +3,7 @@
 use warpsmith_ir::names::Name;
 
 /// An expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ExprId(pub(crate) u32);
 
 /// A statement.
@@ -120,10 +120,38 @@ pub(crate) enum ExprKind {
     SetDisplay(List),
     /// Keys and values in turn; of `**other` a starred expression is both.
     Dict(List),
+    /// What one item is, a pair of a dictionary as a display of one; then for each clause its target, what it goes
+    /// over, and a tuple of its conditions.
+    Comprehension {
+        kind: ComprehensionKind,
+        parts: List,
+    },
     /// An f-string: its texts, and the values between them.
     Formatted(List),
     Starred(ExprId),
     Unsupported(&'static str),
+}
+
+/// What a comprehension makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComprehensionKind {
+    List,
+    Set,
+    Dict,
+    /// What gives its items one after the other, to whoever goes over it once.
+    Generator,
+}
+
+impl ComprehensionKind {
+    /// The display of what it makes.
+    pub(crate) fn display(self, items: List) -> ExprKind {
+        match self {
+            Self::List => ExprKind::ListDisplay(items),
+            Self::Generator => ExprKind::Tuple(items),
+            Self::Set => ExprKind::SetDisplay(items),
+            Self::Dict => ExprKind::Dict(items),
+        }
+    }
 }
 
 /// An expression with its place; `line` 0 means that it stands for no source.
@@ -387,6 +415,7 @@ impl Tree {
             | ExprKind::ListDisplay(list)
             | ExprKind::SetDisplay(list)
             | ExprKind::Dict(list)
+            | ExprKind::Comprehension { parts: list, .. }
             | ExprKind::Formatted(list) => self.exprs_in(list).to_vec(),
             ExprKind::IfElse { test, body, orelse } => vec![body, test, orelse],
             ExprKind::Call {

@@ -476,6 +476,22 @@ impl TypeTable {
         })
     }
 
+    /// How many numbers a value consists of, where it consists of numbers.
+    pub fn numbers_of(&self, ty: TypeId) -> Option<u32> {
+        Some(match self.get(ty) {
+            Type::Scalar(scalar) if !scalar.is_placeholder() => 1,
+            Type::Vector { length, .. } => length,
+            Type::Matrix { rows, cols, .. } => rows * cols,
+            Type::Quat(_) => 4,
+            Type::Transform(_) => 7,
+            Type::Struct(id) => {
+                let mut fields = self.struct_def(id).fields.iter();
+                fields.try_fold(0, |sum, field| Some(sum + self.numbers_of(field.ty)?))?
+            }
+            _ => return None,
+        })
+    }
+
     /// The parts of a tuple.
     pub fn tuple_parts(&self, index: u32) -> &[TypeId] {
         &self.tuples[index as usize]

@@ -105,6 +105,10 @@ impl Outline<'_> {
                 self.word(kind.split('(').next().unwrap_or(""));
                 self.exprs(list);
             }
+            ExprKind::Comprehension { kind, parts } => {
+                self.word(format_args!("{kind:?} comprehension"));
+                self.exprs(parts);
+            }
             ExprKind::Starred(value) => {
                 self.word("*");
                 self.expr(value);
