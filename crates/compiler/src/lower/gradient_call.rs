@@ -132,16 +132,11 @@ impl Body<'_, '_> {
                 "call a function that computes the same as its gradient",
             ));
         }
-        if def.replay.is_some() {
-            return fail(
-                "K021",
-                "`wp.grad` of a function with a replay of its own is not supported",
-            );
-        }
         if let Origin::Native { adjoint: None, .. } = def.origin {
             return fail("K021", "native code without an adjoint has no gradient");
         }
-        let built = self.shared.build_called(index)?;
+        // A replay of its own is that of a call, which this is not.
+        let built = self.shared.build_function(index)?;
         self.needs_adjoint(built);
         let function = &self.shared.functions[built as usize];
         if function.takes_gradients(self.shared.names) {
