@@ -72,18 +72,14 @@ impl Body<'_, '_> {
             None if as_target && !is_name => self.store_target(at)?,
             None => self.eval_var(at)?,
         };
-        while groups.len() > 1 && self.tile_of(target).is_some() {
-            if !groups[0].iter().any(|expr| self.makes_view(*expr)) {
-                if groups[1..]
-                    .iter()
-                    .flatten()
-                    .any(|expr| self.makes_view(*expr))
-                {
-                    return fail(
-                        "K021",
-                        "a slice of a row of a tile is not supported; give the row a name",
-                    );
-                }
+        while groups.len() > 1
+            && let Some(tile) = self.tile_of(target)
+        {
+            let mut later = groups[1..].iter().flatten();
+            let is_row = groups[0].len() < tile.shape.len();
+            let makes_view = groups[0].iter().any(|expr| self.makes_view(*expr))
+                || (is_row && later.any(|expr| self.makes_view(*expr)));
+            if !makes_view {
                 break;
             }
             let group = groups.remove(0);
@@ -119,13 +115,35 @@ impl Body<'_, '_> {
 
     /// Whether an index of a tile is a slice or a tile.
     fn makes_view(&self, expr: ExprId) -> bool {
-        match self.shared.tree.expr(expr).kind {
-            ExprKind::Slice(_) => true,
+        matches!(self.shared.tree.expr(expr).kind, ExprKind::Slice(_)) || self.tile_rank(expr) > 0
+    }
+
+    /// How many dimensions the tile has that an index is, before it is evaluated; 0 for anything else.
+    fn tile_rank(&self, expr: ExprId) -> usize {
+        let tree = &*self.shared.tree;
+        match tree.expr(expr).kind {
             ExprKind::Name(name) => match self.symbols.get(name) {
-                Some(super::value::Binding::Var(var)) => self.tile_of(var).is_some(),
-                _ => false,
+                Some(super::value::Binding::Var(var)) => {
+                    self.tile_of(var).map_or(0, |tile| tile.shape.len())
+                }
+                _ => 0,
             },
-            _ => false,
+            ExprKind::Unary(_, operand) => self.tile_rank(operand),
+            ExprKind::Binary(_, left, right) => self.tile_rank(left).max(self.tile_rank(right)),
+            ExprKind::Call { func, .. } => {
+                let is_range = matches!(tree.expr(func).kind, ExprKind::Attribute(_, name) | ExprKind::Name(name)
+                    if self.shared.names.get(name) == "tile_arange");
+                usize::from(is_range)
+            }
+            ExprKind::Subscript(base, index) => {
+                let indices = match tree.expr(index).kind {
+                    ExprKind::Tuple(list) => tree.exprs_in(list).to_vec(),
+                    _ => vec![index],
+                };
+                let chosen = indices.iter().filter(|index| !self.makes_view(**index));
+                self.tile_rank(base).saturating_sub(chosen.count())
+            }
+            _ => 0,
         }
     }
 
