@@ -233,7 +233,11 @@ impl Checker<'_> {
                 self.defined(dst);
                 self.exists(src);
                 let fits = match (self.ty(src), self.ty(dst)) {
-                    (Some(src), Some(dst)) => self.module.types.get(src) == Type::Reference(dst),
+                    (Some(src), Some(dst)) => match self.module.types.get(src) {
+                        // What is pointed to may be written as Python writes it.
+                        Type::Reference(value) => self.module.types.plain_scalar(value) == dst,
+                        _ => false,
+                    },
                     _ => false,
                 };
                 self.check(fits, "a load of something but a reference");

@@ -24,13 +24,10 @@ pub(crate) fn type_of(
     if let Some(query) = grid_query(scope, tables, expr) {
         return Ok(tables.types.intern(Type::Query(query)));
     }
-    if is_fabric_of_python(scope, tables, expr) {
-        let node = tables.tree.expr(expr);
-        let what = "a Fabric array of one of Python's own types is not supported";
-        return Err(Problem::at("K004", node.start, node.end, what)
-            .hint("write Warp's type, e.g. `dtype=wp.float32`, or `wp.fabricarray[float]`"));
-    }
     match evaluate(scope, tables, expr) {
+        Global::Type(ty) if is_fabric_of_python(scope, tables, expr) => {
+            Ok(tables.types.with_python_types(ty, 1))
+        }
         Global::Type(ty) | Global::PythonType(ty) => Ok(ty),
         Global::Handle => Ok(TypeId::U64),
         _ => {

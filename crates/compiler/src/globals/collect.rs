@@ -348,7 +348,7 @@ impl Scope {
                     if !takes(tables.types, *param, given) {
                         return Err(problem("an overload's type does not fit its argument"));
                     }
-                    *param = given;
+                    *param = of_overload(tables.types, given);
                 }
             }
             ExprKind::Dict(list) => {
@@ -370,13 +370,21 @@ impl Scope {
                     if !takes(tables.types, params[at], given) {
                         return Err(problem("an overload's type does not fit its argument"));
                     }
-                    params[at] = given;
+                    params[at] = of_overload(tables.types, given);
                 }
             }
             _ => return Err(problem("an overload's types are a list or a dictionary")),
         }
         self.kernels[kernel as usize].overloads.push(params);
         Ok(Some(kernel))
+    }
+}
+
+/// The type that an overload gives: of Fabric arrays the elements are Warp's, however they are written.
+fn of_overload(types: &TypeTable, given: TypeId) -> TypeId {
+    match types.get(given) {
+        Type::MappedArray { .. } => types.plain(given),
+        _ => given,
     }
 }
 

@@ -213,7 +213,8 @@ impl<'a, 's> Body<'a, 's> {
 
     /// The type with a reference taken off.
     pub(super) fn value_ty(&self, var: VarId) -> TypeId {
-        self.shared.types.value_of(self.ty(var))
+        let types = &self.shared.types;
+        types.plain_scalar(types.value_of(self.ty(var)))
     }
 
     /// What the value type is made of.
@@ -243,6 +244,7 @@ impl<'a, 's> Body<'a, 's> {
         let Type::Reference(value) = self.shared.types.get(self.ty(var)) else {
             return var;
         };
+        let value = self.shared.types.plain_scalar(value);
         let dst = self.add_var(value);
         self.ops.push(Op::Load { dst, src: var });
         dst

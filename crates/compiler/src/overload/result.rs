@@ -84,7 +84,12 @@ pub(crate) fn call_result(
 ) -> Result<Outcome, CallError> {
     let outcome = result_type(row.rule, types, args)?;
     match outcome {
-        Outcome::One(result) if args.iter().any(|arg| types.python_types(*arg).is_some()) => {
+        Outcome::One(result)
+            if args.iter().any(|arg| {
+                let is_array = matches!(types.get(*arg), Type::MappedArray { .. });
+                types.python_types(*arg).is_some() && !is_array
+            }) =>
+        {
             match row.native {
                 "wp::copy" | "wp::where" => Ok(outcome),
                 "wp::add"
@@ -253,6 +258,11 @@ pub(crate) fn result_type(
                     ),
                 );
             }
+            // What points into a Fabric array is written as its elements are.
+            let element = match types.python_types(args[0]) {
+                Some(which) => types.with_python_types(element, which),
+                None => element,
+            };
             one(types.reference(element))
         }
         Rule::View => {

@@ -321,7 +321,7 @@ impl TypeTable {
     }
 
     /// The same type by another id, in whose spelling Python's own types have their own names: a scalar, that of a
-    /// quaternion or a transform, the parts of a tuple that `which` has a bit for. Equal to the plain type.
+    /// quaternion or a transform, the elements of a Fabric array, the parts of a tuple that `which` has a bit for. Equal to the plain type.
     pub fn with_python_types(&mut self, plain: TypeId, which: u64) -> TypeId {
         let name = |ty: TypeId| match ty {
             TypeId::F32 => Some("float"),
@@ -343,6 +343,10 @@ impl TypeTable {
             Type::Scalar(_) => name(plain)
                 .unwrap_or_else(|| self.spelling(plain))
                 .to_owned(),
+            Type::MappedArray { element, .. } => {
+                let own = name(element).unwrap_or_else(|| self.spelling(element));
+                self.spelling(plain).replace(self.spelling(element), own)
+            }
             _ => {
                 let scalar = Scalar::F32.spelling();
                 self.spelling(plain).replace(scalar, "float")
@@ -364,6 +368,14 @@ impl TypeTable {
     /// Which parts have the names of Python's own types, where it is spelled so.
     pub fn python_types(&self, id: TypeId) -> Option<u64> {
         self.python_types.get(&id).copied()
+    }
+
+    /// A scalar by its usual id, however it is spelled; any other type is itself.
+    pub fn plain_scalar(&self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Scalar(scalar) => TypeId::scalar(scalar),
+            _ => id,
+        }
     }
 
     /// The id that a type is found by.
