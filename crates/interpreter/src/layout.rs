@@ -9,7 +9,7 @@ use super::object::Question;
 use warpsmith_ir::Module;
 use warpsmith_ir::types::{Query, Scalar, Type, TypeId};
 use warpsmith_spatial::GRID_QUERY_LEAVES;
-use warpsmith_spatial::box_query::BOX_QUERY;
+use warpsmith_spatial::box_query::{BOX_QUERY, BOX_QUERY_LEAVES};
 
 /// Buffer, first element, four sizes, four strides (in elements).
 pub const ARRAY_LEAVES: usize = 10;
@@ -20,6 +20,9 @@ pub const ARRAY_STRIDES: usize = 6;
 /// An array that is reached through lists of indices has the leaves of an array of its shape, those of the
 /// array that the lists point into, and from this one on those of the lists.
 pub(super) const MAPPED_LISTS: usize = 2;
+
+/// Of a block's query, behind a thread's, whether the last answer was one.
+pub(super) const BLOCK_QUERY_VALID: usize = BOX_QUERY_LEAVES;
 
 /// One scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +119,11 @@ impl Layout {
                 | Query::MeshBoxes
                 | Query::MeshSphere,
             ) => Self::sequence(&BOX_QUERY),
+            Type::Query(Query::BvhTiled | Query::MeshTiled) => {
+                let mut layout = Self::sequence(&BOX_QUERY);
+                layout.append(&Self::run(Scalar::Bool, 1));
+                layout
+            }
             Type::Query(Query::MeshPoint) => {
                 Self::sequence(Question::MeshPoint { signed: true }.outputs())
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::object::{Object, Objects};
 use super::random::SplitMix;
 use crate::Argument;
+use crate::plan::statement::read;
 use warpsmith_ir::builtin::BUILTINS;
 use warpsmith_ir::types::{Scalar, Type};
 use warpsmith_ir::{Callee, Function, Module, Number, Op, VarId};
@@ -50,7 +51,17 @@ impl Kind {
 /// The kind of object that a function asks by a variable.
 fn asked(module: &Module, function: &Function, var: VarId, depth: u32) -> Option<Kind> {
     function.ops.iter().find_map(|op| {
-        let Op::Call(call) = op else { return None };
+        let call = match op {
+            Op::Call(call) => call,
+            // What a block asks is a statement.
+            Op::Text { text, .. } => {
+                let statement = read(&module.names, function.texts.get(*text as usize)?)?;
+                let first = statement.args.first().and_then(|arg| arg.var());
+                let name = statement.name.strip_prefix("tile_")?;
+                return Kind::of(name, None).filter(|_| first == Some(var));
+            }
+            _ => return None,
+        };
         let args = call.operands.args(&function.pool);
         match call.callee {
             Callee::Builtin(index, _) if args.first() == Some(&var) => {
@@ -121,7 +132,7 @@ fn make(kind: Kind, random: &mut SplitMix) -> Option<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interpreter, random_arguments};
+    use crate::{ArrayArgument, Interpreter, random_arguments};
     use warpsmith_compiler::compile;
 
     const SOURCE: &str = "
@@ -139,6 +150,58 @@ def k(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), mesh: wp.uint64, n: 
         p = wp.mesh_eval_position(mesh, found.face, found.u, found.v)
         y[i] = wp.length(p - x[i]) + height(terrain, p) + float(n)
 ";
+
+    /// What a kernel with this body writes, given a random object.
+    fn found(body: &str, seed: u64) -> Vec<f32> {
+        let source = format!(
+            "import warp as wp\n\n\n@wp.kernel\n\
+             def k(id: wp.uint64, a: wp.vec3, b: wp.vec3, hits: wp.array(dtype=float)):\n    n = int(0)\n\
+             {body}    hits[0] = float(n)\n"
+        );
+        let module = compile(&source, &Default::default()).expect("the kernel compiles");
+        let vector = |x: f64| Argument::Value(vec![Number::Float(x); 3]);
+        let hits = ArrayArgument::from_f32(&[0.0; FACES + 1]);
+        let id = Argument::Value(vec![Number::Int(0)]);
+        let mut arguments = [id, vector(-1.2), vector(1.4), Argument::Array(hits)];
+        let objects = with_random_objects(&module, seed, &mut arguments);
+        assert_eq!(objects.len(), 1);
+        let interpreter = Interpreter::forward(&module).expect("it is planned");
+        let interpreter = interpreter.with_objects(objects);
+        let outcome = interpreter.run(&[1], &mut arguments).expect("they fit");
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+        match &arguments[3] {
+            Argument::Array(hits) => hits.to_f32(),
+            _ => unreachable!("an array stays one"),
+        }
+    }
+
+    #[test]
+    fn a_block_of_one_thread_asks_as_a_thread_does() {
+        for (query, next) in [
+            ("bvh_query_aabb", "bvh_query_next"),
+            ("bvh_query_ray", "bvh_query_next"),
+            ("mesh_query_aabb", "mesh_query_aabb_next"),
+        ] {
+            let plain = format!(
+                "    q = wp.{query}(id, a, b)\n    f = int(0)\n    while wp.{next}(q, f):\n        n += 1\n        \
+                 hits[n] = float(f)\n"
+            );
+            let rest = format!(
+                "        n += 1\n        hits[n] = float(wp.untile(t))\n        t = wp.tile_{next}(q)\n"
+            );
+            let begin = format!("    q = wp.tile_{query}(id, a, b)\n    t = wp.tile_{next}(q)\n");
+            let mut count = 0.0;
+            for seed in 0..8 {
+                let plain = found(&plain, seed);
+                count += plain[0];
+                for condition in ["wp.tile_query_valid(q)", "wp.tile_max(t)[0] >= 0"] {
+                    let block = format!("{begin}    while {condition}:\n{rest}");
+                    assert_eq!(found(&block, seed), plain, "{query} with {condition}");
+                }
+            }
+            assert!(count > 2.0, "{query} finds {count}");
+        }
+    }
 
     #[test]
     fn parameters_that_name_objects_are_given_some() {

@@ -30,7 +30,7 @@ mod reference;
 mod rotation_adjoint;
 mod scalar;
 mod stated_adjoint;
-mod statement;
+pub(super) mod statement;
 mod straight;
 mod text;
 mod tile;

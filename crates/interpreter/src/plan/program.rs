@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn what_only_the_text_knows_is_refused_by_name() {
-        let query = "def k(id: wp.uint64, x: wp.array[wp.vec3]):\n    \
-                     q = wp.tile_bvh_query_aabb(id, x[0], x[1])\n";
-        assert_eq!(refusal(query), "`wp.tile_bvh_query_aabb`");
+        let store = "def k(id: wp.uint64, x: wp.array[float]):\n    \
+                     wp.volume_store_f(id, 0, 1, 2, x[0])\n";
+        assert_eq!(refusal(store), "`volume_store_f`");
         let view = "def k(x: wp.indexedarray2d[float]):\n    y = x[0]\n    y[0] = 1.0\n";
         assert_eq!(refusal(view), "a view of an indexed array");
     }

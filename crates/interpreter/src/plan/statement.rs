@@ -5,29 +5,29 @@ use warpsmith_ir::{Function, Piece, Text, VarId};
 
 /// A statement in its parts.
 #[derive(Debug)]
-pub(super) struct Statement<'m> {
+pub(crate) struct Statement<'m> {
     /// The C++ function, without its namespace.
-    pub(super) name: &'m str,
+    pub(crate) name: &'m str,
     /// Whether it has Warp's namespace.
-    pub(super) is_builtin: bool,
+    pub(crate) is_builtin: bool,
     /// Words of its template arguments.
-    pub(super) template: Vec<&'m str>,
-    pub(super) args: Vec<Arg<'m>>,
-    pub(super) out: Option<VarId>,
+    pub(crate) template: Vec<&'m str>,
+    pub(crate) args: Vec<Arg<'m>>,
+    pub(crate) out: Option<VarId>,
     /// For each argument, the variable whose dual its gradient goes to; nothing without an adjoint.
-    pub(super) adjoints: Option<Vec<Option<VarId>>>,
+    pub(crate) adjoints: Option<Vec<Option<VarId>>>,
 }
 
 /// An argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arg<'m> {
+pub(crate) enum Arg<'m> {
     Var(VarId),
     /// A function, or a number.
     Word(&'m str),
 }
 
 impl Arg<'_> {
-    pub(super) fn var(self) -> Option<VarId> {
+    pub(crate) fn var(self) -> Option<VarId> {
         match self {
             Self::Var(var) => Some(var),
             Self::Word(_) => None,
@@ -44,7 +44,7 @@ fn word<'m>(names: &'m Names, piece: &Piece) -> Option<&'m str> {
 }
 
 /// The statement that a text is; `None` where it is no call.
-pub(super) fn read<'m>(names: &'m Names, text: &Text) -> Option<Statement<'m>> {
+pub(crate) fn read<'m>(names: &'m Names, text: &Text) -> Option<Statement<'m>> {
     let mut pieces = text.forward.as_slice();
     let mut out = None;
     if let [Piece::Var(var), equals, rest @ ..] = pieces

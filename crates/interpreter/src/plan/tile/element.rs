@@ -165,7 +165,7 @@ impl<'m> Builder<'m> {
     }
 
     /// The components of a value as the elements of a tile, or its one element.
-    fn spread(&mut self, tile: &Tile, cells: &[Cell]) {
+    pub(super) fn spread(&mut self, tile: &Tile, cells: &[Cell]) {
         for (n, cells) in cells.chunks(tile.scalars.len()).enumerate() {
             let number = self.integer(n as i64);
             let at = self.tile_place(tile, number);

@@ -7,6 +7,7 @@
 mod each;
 mod element;
 mod map;
+mod query;
 mod random;
 mod reduce;
 mod scatter;
@@ -161,6 +162,7 @@ impl<'m> Builder<'m> {
             || self.tile_map(frame, statement)?
             || self.tile_reduce(frame, statement)?
             || self.tile_stack(frame, statement)?
+            || self.tile_query(frame, statement)?
             || self.tile_scatter(frame, statement)?
             || self.tile_random(frame, statement)?
             || self.tile_whole(frame, statement)?)
