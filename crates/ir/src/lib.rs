@@ -19,6 +19,7 @@
 //! outside: walking backwards, a loop runs its iterations in reverse order, and each iteration zeroes
 //! the duals in [`Loop::zeroed`], replays the body, then walks the body backwards.
 
+pub mod algebra;
 pub mod builtin;
 mod constant;
 mod function;

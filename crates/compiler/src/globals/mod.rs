@@ -4,7 +4,6 @@
 //! What cannot be worked out is kept as [`Global::Opaque`] and refused only if a kernel uses it. What a
 //! statement sets that only Python can run (a loop, a condition that is not known) is such a thing.
 
-mod algebra;
 mod annotation;
 mod arithmetic;
 mod bindings;
@@ -13,6 +12,7 @@ mod classes;
 mod closure;
 mod collect;
 mod comprehension;
+mod construct;
 mod definition;
 mod display;
 mod evaluate;

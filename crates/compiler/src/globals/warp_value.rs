@@ -6,11 +6,12 @@
 use super::arithmetic::in_precision;
 use super::rounding::round_to;
 use crate::syntax::BinaryOp;
+use warpsmith_ir::algebra::{self, Operand, Operator};
 use warpsmith_ir::types::{Scalar, Type, TypeTable};
 use warpsmith_ir::{Constant, Number};
 
 /// A number of a scalar type as Python sees it.
-pub(super) fn exported(scalar: Scalar, number: Number) -> Option<Constant> {
+fn exported(scalar: Scalar, number: Number) -> Option<Constant> {
     let number = round_to(scalar, number)?;
     Some(match (scalar, number) {
         (Scalar::Bool, Number::Int(value)) => Constant::Bool(value != 0),
@@ -206,4 +207,62 @@ fn root(scalar: Scalar, value: f64) -> Option<f64> {
         Scalar::F64 => Some(value.sqrt()),
         _ => None,
     }
+}
+
+/// What an operator makes of matrices, quaternions and transforms.
+pub(super) fn combined(
+    op: BinaryOp,
+    values: &[Constant],
+    elements: &mut Vec<Number>,
+    types: &mut TypeTable,
+) -> Option<Constant> {
+    let op = match op {
+        BinaryOp::Add => Operator::Add,
+        BinaryOp::Sub => Operator::Sub,
+        BinaryOp::Mul => Operator::Mul,
+        BinaryOp::MatMul => Operator::MatMul,
+        BinaryOp::Div => Operator::Div,
+        _ => return None,
+    };
+    let made = algebra::operator(op, &operands(values, elements, types)?)?;
+    entered(made, elements, types)
+}
+
+/// What a function makes of such values.
+pub(super) fn algebraic(
+    name: &str,
+    values: &[Constant],
+    elements: &mut Vec<Number>,
+    types: &mut TypeTable,
+) -> Option<Constant> {
+    let made = algebra::function(name, &operands(values, elements, types)?)?;
+    entered(made, elements, types)
+}
+
+fn operands(values: &[Constant], elements: &[Number], types: &TypeTable) -> Option<Vec<Operand>> {
+    let operand = |value: &Constant| match *value {
+        Constant::Number(Number::Float(number)) => Some(Operand {
+            ty: Type::Scalar(Scalar::F32),
+            numbers: vec![number],
+        }),
+        Constant::Compound { ty, start, len } => {
+            let numbers = elements[start as usize..][..len as usize].iter();
+            Some(Operand {
+                ty: types.get(ty),
+                numbers: numbers.map(|number| float(*number)).collect(),
+            })
+        }
+        _ => None,
+    };
+    values.iter().map(operand).collect()
+}
+
+fn entered(made: Operand, elements: &mut Vec<Number>, types: &mut TypeTable) -> Option<Constant> {
+    if let Type::Scalar(scalar) = made.ty {
+        return exported(scalar, Number::Float(made.numbers[0]));
+    }
+    let (start, len) = (elements.len() as u32, made.numbers.len() as u32);
+    elements.extend(made.numbers.into_iter().map(Number::Float));
+    let ty = types.intern(made.ty);
+    Some(Constant::Compound { ty, start, len })
 }

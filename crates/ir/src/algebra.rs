@@ -1,12 +1,9 @@
-//! What Python makes of Warp's matrices, quaternions and transforms, operation by operation as Warp's own library does
-//! it: a product of two matrices is a chain of multiply-adds that round once, all else rounds after each operation.
+//! What Warp's library makes of constant matrices, quaternions and transforms, operation by operation: a product of two
+//! matrices is a chain of multiply-adds that round once, all else rounds after each operation.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::warp_value::exported;
-use crate::syntax::BinaryOp;
-use warpsmith_ir::types::{Scalar, Type, TypeTable};
-use warpsmith_ir::{Constant, Number};
+use crate::types::{Scalar, Type};
 
 /// A number of one precision.
 trait Real:
@@ -68,8 +65,7 @@ impl Real for f64 {
 }
 
 /// A value by its kind and its numbers.
-#[derive(Clone)]
-struct Operand<T> {
+struct Value<T> {
     kind: Kind,
     numbers: Vec<T>,
 }
@@ -83,154 +79,119 @@ enum Kind {
     Transform,
 }
 
+/// A constant: its type and its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// A scalar, vector, matrix, quaternion or transform.
+    pub ty: Type,
+    /// What it consists of, a matrix row by row.
+    pub numbers: Vec<f64>,
+}
+
+/// An operator on such constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `@`
+    MatMul,
+    /// `/`
+    Div,
+}
+
 /// What an operator makes of two values.
-pub(super) fn operator(
-    op: BinaryOp,
-    values: [Constant; 2],
-    elements: &mut Vec<Number>,
-    types: &mut TypeTable,
-) -> Option<Constant> {
-    match precision(&values, types)? {
-        Scalar::F32 => finish(
-            operate::<f32>(op, &read(&values, elements, types)?)?,
-            Scalar::F32,
-            elements,
-            types,
-        ),
-        _ => finish(
-            operate::<f64>(op, &read(&values, elements, types)?)?,
-            Scalar::F64,
-            elements,
-            types,
-        ),
+pub fn operator(op: Operator, operands: &[Operand]) -> Option<Operand> {
+    match precision(operands)? {
+        Scalar::F32 => Some(operate(op, &read::<f32>(operands)?)?.written(Scalar::F32)),
+        _ => Some(operate(op, &read::<f64>(operands)?)?.written(Scalar::F64)),
     }
 }
 
-/// A function of Warp on such values.
-pub(super) fn algebraic(
-    name: &str,
-    values: &[Constant],
-    elements: &mut Vec<Number>,
-    types: &mut TypeTable,
-) -> Option<Constant> {
-    match precision(values, types)? {
-        Scalar::F32 => finish(
-            call::<f32>(name, &read(values, elements, types)?)?,
-            Scalar::F32,
-            elements,
-            types,
-        ),
-        _ => finish(
-            call::<f64>(name, &read(values, elements, types)?)?,
-            Scalar::F64,
-            elements,
-            types,
-        ),
+/// What a function makes of values.
+pub fn function(name: &str, operands: &[Operand]) -> Option<Operand> {
+    match precision(operands)? {
+        Scalar::F32 => Some(call(name, &read::<f32>(operands)?)?.written(Scalar::F32)),
+        _ => Some(call(name, &read::<f64>(operands)?)?.written(Scalar::F64)),
     }
 }
 
-/// The precision that all compound values have; nothing where there is none of single or double precision.
-fn precision(values: &[Constant], types: &TypeTable) -> Option<Scalar> {
-    let mut compounds = values.iter().filter_map(|value| match value {
-        Constant::Compound { ty, .. } => Some(types.scalar_of(*ty)),
+/// The precision that all values have but for bare numbers; nothing where it is neither single nor double.
+fn precision(operands: &[Operand]) -> Option<Scalar> {
+    let mut scalars = operands.iter().filter_map(|operand| match operand.ty {
+        Type::Vector { scalar, .. }
+        | Type::Matrix { scalar, .. }
+        | Type::Quat(scalar)
+        | Type::Transform(scalar) => Some(scalar),
         _ => None,
     });
-    let first = compounds.next()??;
-    let same = compounds.all(|other| other == Some(first));
+    let first = scalars.next()?;
+    let same = scalars.all(|other| other == first);
     (same && matches!(first, Scalar::F32 | Scalar::F64)).then_some(first)
 }
 
-fn read<T: Real>(
-    values: &[Constant],
-    elements: &[Number],
-    types: &TypeTable,
-) -> Option<Vec<Operand<T>>> {
-    let operand = |value: &Constant| {
-        let (kind, ty, start, len) = match *value {
-            // Python's numbers are no `float64` to the library.
-            Constant::Number(Number::Float(number)) if T::IS_SINGLE => {
-                let numbers = vec![T::of(number)];
-                return Some(Operand {
-                    kind: Kind::Number,
-                    numbers,
-                });
-            }
-            Constant::Compound { ty, start, len } => {
-                (types.get(ty), ty, start as usize, len as usize)
-            }
-            _ => return None,
-        };
-        let kind = match kind {
+fn read<T: Real>(operands: &[Operand]) -> Option<Vec<Value<T>>> {
+    let value = |operand: &Operand| {
+        let kind = match operand.ty {
+            // A bare number is no `float64` to the library.
+            Type::Scalar(Scalar::F32) if T::IS_SINGLE => Kind::Number,
             // The library has functions of these sizes alone.
             Type::Vector { length: 2..=4, .. } => Kind::Vector,
             Type::Matrix {
-                rows: 2..=4, cols, ..
-            } if types.fixed_length(ty) == Some(cols) => Kind::Matrix(cols as usize, cols as usize),
+                rows: rows @ 2..=4,
+                cols,
+                ..
+            } if rows == cols => Kind::Matrix(cols as usize, cols as usize),
             Type::Quat(_) => Kind::Quat,
             Type::Transform(_) => Kind::Transform,
             _ => return None,
         };
-        types.scalar_of(ty)?;
-        let numbers = elements[start..start + len]
-            .iter()
-            .map(|number| match number {
-                Number::Float(value) => T::of(*value),
-                Number::Int(value) => T::of(*value as f64),
-            });
-        Some(Operand {
+        let numbers = operand.numbers.iter().map(|number| T::of(*number));
+        Some(Value {
             kind,
             numbers: numbers.collect(),
         })
     };
-    values.iter().map(operand).collect()
+    operands.iter().map(value).collect()
 }
 
-fn finish<T: Real>(
-    result: Operand<T>,
-    scalar: Scalar,
-    elements: &mut Vec<Number>,
-    types: &mut TypeTable,
-) -> Option<Constant> {
-    let len = result.numbers.len() as u32;
-    let ty = match result.kind {
-        Kind::Number => return exported(scalar, Number::Float(result.numbers[0].wide())),
-        Kind::Vector => Type::Vector {
-            length: len,
-            scalar,
-        },
-        Kind::Matrix(rows, cols) => Type::Matrix {
-            rows: rows as u32,
-            cols: cols as u32,
-            scalar,
-        },
-        Kind::Quat => Type::Quat(scalar),
-        Kind::Transform => Type::Transform(scalar),
-    };
-    let start = elements.len() as u32;
-    elements.extend(
-        result
-            .numbers
-            .iter()
-            .map(|number| Number::Float(number.wide())),
-    );
-    let ty = types.intern(ty);
-    Some(Constant::Compound { ty, start, len })
+impl<T: Real> Value<T> {
+    fn written(self, scalar: Scalar) -> Operand {
+        let length = self.numbers.len() as u32;
+        Operand {
+            ty: match self.kind {
+                Kind::Number => Type::Scalar(scalar),
+                Kind::Vector => Type::Vector { length, scalar },
+                Kind::Matrix(rows, cols) => Type::Matrix {
+                    rows: rows as u32,
+                    cols: cols as u32,
+                    scalar,
+                },
+                Kind::Quat => Type::Quat(scalar),
+                Kind::Transform => Type::Transform(scalar),
+            },
+            numbers: self.numbers.into_iter().map(T::wide).collect(),
+        }
+    }
 }
 
-fn operate<T: Real>(op: BinaryOp, operands: &[Operand<T>]) -> Option<Operand<T>> {
+fn operate<T: Real>(op: Operator, operands: &[Value<T>]) -> Option<Value<T>> {
     let [a, b] = operands else {
         return None;
     };
-    let each = |of: &Operand<T>, f: &dyn Fn(T) -> T| Operand {
+    let each = |of: &Value<T>, f: &dyn Fn(T) -> T| Value {
         kind: of.kind,
         numbers: of.numbers.iter().map(|number| f(*number)).collect(),
     };
     let is_whole = |kind| matches!(kind, Kind::Matrix(..) | Kind::Quat);
     let numbers = match (op, a.kind, b.kind) {
-        (BinaryOp::Add, one, other) if one == other && is_whole(one) => pairs(a, b, T::add),
-        (BinaryOp::Sub, one, other) if one == other && is_whole(one) => pairs(a, b, T::sub),
+        (Operator::Add, one, other) if one == other && is_whole(one) => pairs(a, b, T::add),
+        (Operator::Sub, one, other) if one == other && is_whole(one) => pairs(a, b, T::sub),
         (
-            BinaryOp::Mul | BinaryOp::MatMul,
+            Operator::Mul | Operator::MatMul,
             Kind::Matrix(rows, inner),
             Kind::Matrix(other, cols),
         ) if inner == other => {
@@ -243,47 +204,47 @@ fn operate<T: Real>(op: BinaryOp, operands: &[Operand<T>]) -> Option<Operand<T>>
                 }
             }
             let kind = Kind::Matrix(rows, cols);
-            return Some(Operand { kind, numbers });
+            return Some(Value { kind, numbers });
         }
-        (BinaryOp::Mul | BinaryOp::MatMul, Kind::Matrix(rows, cols), Kind::Vector)
+        (Operator::Mul | Operator::MatMul, Kind::Matrix(rows, cols), Kind::Vector)
             if b.numbers.len() == cols =>
         {
             let part = |row: usize| chain(cols, |k| a.numbers[row * cols + k] * b.numbers[k]);
             let numbers = (0..rows).map(part).collect();
-            return Some(Operand {
+            return Some(Value {
                 kind: Kind::Vector,
                 numbers,
             });
         }
-        (BinaryOp::Mul | BinaryOp::MatMul, Kind::Vector, Kind::Matrix(rows, cols))
+        (Operator::Mul | Operator::MatMul, Kind::Vector, Kind::Matrix(rows, cols))
             if a.numbers.len() == rows =>
         {
             let part = |col: usize| chain(rows, |k| b.numbers[k * cols + col] * a.numbers[k]);
             let numbers = (0..cols).map(part).collect();
-            return Some(Operand {
+            return Some(Value {
                 kind: Kind::Vector,
                 numbers,
             });
         }
-        (BinaryOp::Mul, Kind::Quat, Kind::Quat) => quat_product(&a.numbers, &b.numbers),
-        (BinaryOp::Mul, Kind::Transform, Kind::Transform) => {
+        (Operator::Mul, Kind::Quat, Kind::Quat) => quat_product(&a.numbers, &b.numbers),
+        (Operator::Mul, Kind::Transform, Kind::Transform) => {
             return call("transform_multiply", operands);
         }
-        (BinaryOp::Mul, kind, Kind::Number) if is_whole(kind) => {
+        (Operator::Mul, kind, Kind::Number) if is_whole(kind) => {
             let by = b.numbers[0];
             return Some(each(a, &|number| number * by));
         }
-        (BinaryOp::Mul, Kind::Number, kind) if is_whole(kind) => {
+        (Operator::Mul, Kind::Number, kind) if is_whole(kind) => {
             let by = a.numbers[0];
             return Some(each(b, &|number| number * by));
         }
-        (BinaryOp::Div, kind, Kind::Number) if is_whole(kind) && b.numbers[0] != T::of(0.0) => {
+        (Operator::Div, kind, Kind::Number) if is_whole(kind) && b.numbers[0] != T::of(0.0) => {
             let by = b.numbers[0];
             return Some(each(a, &|number| number / by));
         }
         _ => return None,
     };
-    Some(Operand {
+    Some(Value {
         kind: a.kind,
         numbers,
     })
@@ -294,12 +255,12 @@ fn chain<T: Real>(count: usize, part: impl Fn(usize) -> T) -> T {
     (1..count).fold(part(0), |sum, k| sum + part(k))
 }
 
-fn pairs<T: Real>(a: &Operand<T>, b: &Operand<T>, f: fn(T, T) -> T) -> Vec<T> {
+fn pairs<T: Real>(a: &Value<T>, b: &Value<T>, f: fn(T, T) -> T) -> Vec<T> {
     let pairs = a.numbers.iter().zip(&b.numbers);
     pairs.map(|(a, b)| f(*a, *b)).collect()
 }
 
-fn call<T: Real>(name: &str, operands: &[Operand<T>]) -> Option<Operand<T>> {
+fn call<T: Real>(name: &str, operands: &[Value<T>]) -> Option<Value<T>> {
     let (kinds, numbers): (Vec<Kind>, Vec<&[T]>) = operands
         .iter()
         .map(|operand| (operand.kind, operand.numbers.as_slice()))
@@ -384,7 +345,7 @@ fn call<T: Real>(name: &str, operands: &[Operand<T>]) -> Option<Operand<T>> {
         }
         _ => return None,
     };
-    Some(Operand { kind, numbers })
+    Some(Value { kind, numbers })
 }
 
 fn conjugate<T: Real>(q: &[T]) -> Vec<T> {
