@@ -143,6 +143,8 @@ pub enum Question {
     VolumeSlopeGradient(Voxel),
     /// The number of a voxel among those that are stored.
     VolumeIndex,
+    /// One of the voxels around a place: its number, its share, how that changes, and how these changes do.
+    VolumePart(u8),
     /// How many have numbers.
     VolumeCount,
     /// A place or a direction of the world in a volume's own space, or the other way.
@@ -164,6 +166,13 @@ pub enum MeshArray {
     /// Three numbers of points for each face.
     Indices,
 }
+
+/// What a question about a voxel around a place gives.
+static VOLUME_PART: [Scalar; 14] = {
+    let mut words = [Scalar::F32; 14];
+    words[0] = Scalar::I32;
+    words
+};
 
 /// The most words that go into a question or come out of it.
 pub(super) const MOST_WORDS: usize = {
@@ -294,7 +303,9 @@ impl Question {
             Self::VolumeClosest(_) => &[U64, F32, F32, F32],
             Self::VolumePlaceGradient(voxel) => at_place(voxel, 1),
             Self::VolumeSlopeGradient(voxel) => at_place(voxel, 4),
-            Self::VolumeSample(_) | Self::VolumeSlope(_) => &[U64, F32, F32, F32, I32],
+            Self::VolumeSample(_) | Self::VolumeSlope(_) | Self::VolumePart(_) => {
+                &[U64, F32, F32, F32, I32]
+            }
             Self::VolumeMap { .. } => &[U64, F32, F32, F32],
         }
     }
@@ -340,6 +351,7 @@ impl Question {
                 voxel.scalars(1)
             }
             Self::VolumeSlope(voxel) => voxel.scalars(4),
+            Self::VolumePart(_) => &VOLUME_PART,
         }
     }
 
@@ -537,6 +549,18 @@ impl Question {
             }
             (Self::VolumeIndex, Object::Volume(volume)) => {
                 made[0] = u64::from(volume.index(voxel_place(given)).cast_unsigned());
+            }
+            (Self::VolumePart(number), Object::Volume(volume)) => {
+                let linear = match given[4] as u32 {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                };
+                let part = volume.part(floats(&given[1..]), linear, number);
+                made[0] = u64::from(part.index.cast_unsigned());
+                put(&mut made[1..], &[part.share]);
+                put(&mut made[2..], &part.slope);
+                put(&mut made[5..], part.bend.as_flattened());
             }
             (Self::VolumeCount, Object::Volume(volume)) => {
                 made[0] = u64::from(volume.count().cast_unsigned());

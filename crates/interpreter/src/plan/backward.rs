@@ -312,6 +312,7 @@ impl<'m> Builder<'m> {
         };
         let name = BUILTINS[usize::from(index)].name;
         if self.question_adjoint(frame, call, name)?
+            || self.volume_index_adjoint(frame, call, name)?
             || self.memory_adjoint(frame, call, name)?
             || self.inplace_adjoint(frame, call, name)?
             || self.tile_choice(frame, call, name, true)?

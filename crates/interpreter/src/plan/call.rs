@@ -25,6 +25,7 @@ pub(super) fn result_arguments(name: &str, given: usize) -> Option<Range<usize>>
     match (name, given) {
         ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1..given),
         ("volume_sample_grad_f" | "volume_sample_grad", 4) => Some(3..4),
+        ("volume_sample_grad_index", 6) => Some(5..6),
         _ => results_of_query(name, given).map(|(first, results)| first..first + results.len()),
     }
 }
@@ -88,6 +89,7 @@ impl<'m> Builder<'m> {
                     || self.inplace(frame, call, name)?
                     || self.effect(frame, call, name)?
                     || self.object_call(frame, call, name)?
+                    || self.volume_index_call(frame, call, name)?
                     || self.reversed(frame, call, name)
                     || self.tile_choice(frame, call, name, false)?
                 {

@@ -36,6 +36,7 @@ mod text;
 mod tile;
 mod transform;
 mod vector;
+mod volume_call;
 mod walk;
 
 pub(super) use builder::number_bits;

@@ -75,11 +75,23 @@ impl<'m> Builder<'m> {
         for (cell, index) in cells.iter_mut().zip(indices) {
             *cell = self.index_of(frame, *index)?;
         }
+        *own = !frame.coordinates.is_empty() && frame.coordinates == indices;
+        self.element_at(frame, array, &mut cells[..indices.len()])
+    }
+
+    /// The element that indices in cells name.
+    pub(super) fn element_at(
+        &mut self,
+        frame: &Frame<'m>,
+        array: VarId,
+        indices: &mut [Cell],
+    ) -> Planned<Location> {
         let array_type = frame.value_type(self, array);
         let element_type =
             (self.module.types.array_parts(array_type)).map_or(array_type, |(element, _)| element);
-        *own = !frame.coordinates.is_empty() && frame.coordinates == indices;
         let rank = indices.len() as u8;
+        let mut cells = [Cell(0); 4];
+        cells[..indices.len()].copy_from_slice(indices);
         let dst = self.cells_for(1);
         let buffer = if let Some(param) = frame.arrays.get(&array) {
             self.emit(Instruction::AddressParam {
@@ -91,7 +103,7 @@ impl<'m> Builder<'m> {
             BufferAt::Param(*param)
         } else {
             let source = self.array_cells(frame, array)?;
-            let source = self.through_lists(array_type, source, &mut cells[..indices.len()]);
+            let source = self.through_lists(array_type, source, &mut cells[..usize::from(rank)]);
             let buffer = self.cells_for(1);
             self.emit(Instruction::Address {
                 array: source,

@@ -95,7 +95,42 @@ fn corners(uvw: [f32; 3]) -> impl Iterator<Item = Corner> {
     })
 }
 
+/// What one of the voxels around a place has to do with it.
+#[derive(Debug)]
+pub struct Part {
+    /// Its number among those that are stored, -1 where it is none of them.
+    pub index: i32,
+    /// Its share.
+    pub share: f32,
+    /// How that changes along each axis.
+    pub slope: [f32; 3],
+    /// How these changes do.
+    pub bend: [[f32; 3]; 3],
+}
+
 impl Volume {
+    /// One of the eight voxels around a place; where values are not mixed the first is the nearest, and all there is.
+    pub fn part(&self, uvw: [f32; 3], linear: bool, number: u8) -> Part {
+        let mut around = corners(uvw);
+        match around.nth(number.into()) {
+            Some(corner) if linear => Part {
+                index: self.index(corner.ijk),
+                share: corner.weight,
+                slope: corner.slope,
+                bend: corner.bend,
+            },
+            _ => Part {
+                index: match number {
+                    0 => self.index(uvw.map(|x| x.round() as i32)),
+                    _ => -1,
+                },
+                share: 1.0,
+                slope: [0.0; 3],
+                bend: [[0.0; 3]; 3],
+            },
+        }
+    }
+
     fn numbers<T: Real>(&self, voxel: Voxel, ijk: [i32; 3]) -> [T; MOST_NUMBERS] {
         self.look_up(voxel, ijk).map(T::from_bits)
     }
@@ -180,7 +215,11 @@ impl Volume {
             let numbers = self.numbers::<T>(voxel, corner.ijk);
             let numbers = &numbers[..voxel.length()];
             let products = numbers.iter().zip(value);
-            let along = total(products.map(|(number, bits)| number.times(T::from_bits(*bits))));
+            // Of two numbers Warp's product is one of single precision, of vectors it is their own.
+            let along = match voxel.length() {
+                1 => T::of(numbers[0].single() * T::from_bits(value[0]).single()),
+                _ => total(products.map(|(number, bits)| number.times(T::from_bits(*bits)))),
+            };
             for (sum, slope) in sum.iter_mut().zip(corner.slope) {
                 *sum += along.times(T::of(slope)).single();
             }

@@ -52,7 +52,7 @@ fn accumulates(ty: Scalar) -> bool {
 
 impl<'m> Builder<'m> {
     /// Lays out `body` for the threads for which `cond` holds.
-    fn only_where(
+    pub(in super::super) fn only_where(
         &mut self,
         cond: Cell,
         body: impl FnOnce(&mut Self) -> Planned<()>,
