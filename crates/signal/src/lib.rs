@@ -30,7 +30,7 @@ pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
 pub use delta::{DeltaStream, Derivative, delta};
 pub use error::{Result, SignalError};
-pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};
+pub use filter::{Biquad, Cascade, Weighting, deemphasise, filter_recursively, preemphasise};
 pub use fourier::{
     Inlet, Outlet, PreciseTransform, RealBlock, smooth_length_at_least, transform_roots,
 };

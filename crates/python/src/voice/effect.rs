@@ -211,6 +211,29 @@ pub(crate) fn biquad(
     sound.map(Array::line)
 }
 
+/// A signal through a recursive filter of any order; with `clamp`, within full scale.
+#[pyfunction]
+pub(crate) fn lfilter(
+    py: Python<'_>,
+    signal: Samples<'_>,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    clamp: bool,
+) -> PyResult<Array> {
+    let signal = signal.finite()?;
+    let sound = work(py, || {
+        let mut sound = signal.to_vec();
+        warpsmith_voice::signal::filter_recursively(&mut sound, &a, &b)?;
+        if clamp {
+            for sample in &mut sound {
+                *sample = sample.clamp(-1.0, 1.0);
+            }
+        }
+        Ok::<_, SignalError>(sound)
+    });
+    sound.map(Array::line)
+}
+
 /// Channels with one gain, so that they have a level: `peak` and `rms` in dBFS, `lufs`.
 #[pyfunction]
 pub(crate) fn normalise(

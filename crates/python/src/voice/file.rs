@@ -1,13 +1,17 @@
 //! Audio from files, and at another rate.
 
+use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use warpsmith_formats::wav::SampleFormat;
+use warpsmith_formats::{OutputError, OutputFile};
 use warpsmith_voice::signal::{Quality, Resampler};
 use warpsmith_voice::{Audio, ChannelChoice, GrowingRoom, SignalError, check_room};
 
+use super::effect::audio_of;
 use super::{Array, Samples, refused, work};
 
 /// What does not fit, in errors.
@@ -53,6 +57,48 @@ pub(crate) fn audio_length(py: Python<'_>, path: PathBuf) -> PyResult<(usize, u3
         })?;
         Ok((samples, rate))
     })
+}
+
+/// Writes `(channels, samples)` as a WAV file; whole numbers are cut off at full scale.
+#[pyfunction]
+pub(crate) fn write_wav(
+    py: Python<'_>,
+    path: PathBuf,
+    channels: Samples<'_>,
+    rate: u32,
+    coding: &str,
+) -> PyResult<()> {
+    let audio = audio_of(&channels, rate)?;
+    let samples = match coding {
+        "s16" => SampleFormat::Integer16,
+        "s24" => SampleFormat::Integer24,
+        "f32" => SampleFormat::Float32,
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "there is no coding `{other}`: s16, s24 and f32 are known"
+            )));
+        }
+    };
+    let frames = audio.frames() as u64;
+    let write = |file: &mut OutputFile| {
+        audio.write_wav_head(samples, frames, file)?;
+        audio.write_wav_samples(samples, file)?;
+        audio.write_wav_end(samples, frames, file)
+    };
+    py.detach(|| {
+        let mut file = OutputFile::create(&path).map_err(unwritten)?;
+        write(&mut file).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+        file.finish().map_err(unwritten)
+    })
+    .map_err(PyOSError::new_err)
+}
+
+/// Why a file was not written, with what the system said.
+fn unwritten(error: OutputError) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
 
 /// The `duration` seconds from `offset` on; decodes no more than it must.

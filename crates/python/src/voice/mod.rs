@@ -33,6 +33,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<work::StopSign>()?;
     module.add_function(wrap_pyfunction!(file::read_audio, module)?)?;
     module.add_function(wrap_pyfunction!(file::audio_length, module)?)?;
+    module.add_function(wrap_pyfunction!(file::write_wav, module)?)?;
     module.add_function(wrap_pyfunction!(file::resample, module)?)?;
     module.add_function(wrap_pyfunction!(spectrum::stft, module)?)?;
     module.add_function(wrap_pyfunction!(spectrum::istft, module)?)?;
@@ -61,6 +62,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(effect::reverb, module)?)?;
     module.add_function(wrap_pyfunction!(effect::convolve, module)?)?;
     module.add_function(wrap_pyfunction!(effect::biquad, module)?)?;
+    module.add_function(wrap_pyfunction!(effect::lfilter, module)?)?;
     module.add_function(wrap_pyfunction!(effect::normalise, module)?)?;
     module.add_function(wrap_pyfunction!(speech::loudness, module)?)?;
     module.add_function(wrap_pyfunction!(speech::speech, module)?)?;
