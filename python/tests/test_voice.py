@@ -132,7 +132,7 @@ def test_sounds_are_changed():
         (lambda: voice.stft(TONE, n_fft=1 << 31), ValueError, "at most 4194304"),
         (lambda: voice.stft(TONE[:10], center=False), ValueError, "shorter than a frame"),
         (lambda: voice.stft(TONE[:0]), ValueError, "the signal is empty"),
-        (lambda: voice.stft(TONE, window=np.ones(2048)), ValueError, r"window = array.*\.\.\."),
+        (lambda: voice.stft(TONE, window=np.ones(2047)), ValueError, "win_length = 2048"),
         (lambda: voice.batch(voice.stft, [TONE, TONE * np.nan]), ValueError, "signal 1: sample 0"),
         (lambda: voice.load(io.StringIO("RIFF")), ValueError, "mode 'rb'"),
         (lambda: voice.load(io.BytesIO(b"RIFF")), ValueError, "cannot decode `the sound`"),

@@ -11,12 +11,25 @@ interpreter's lock, so that threads run side by side.
 (128, 44)
 """
 
-from . import beat, effects, feature, filters, gpu, onset, stream, transforms
+from . import (
+    beat,
+    core,
+    decompose,
+    effects,
+    exceptions,
+    feature,
+    filters,
+    gpu,
+    onset,
+    stream,
+    torchaudio,
+    util,
+)
 from .batches import batch
 from .beat import Key, beat_track, key, tempo, tempogram
 from .decibels import amplitude_to_db, db_to_amplitude, db_to_power, power_to_db
 from .effects import harmonic, hpss, percussive, split
-from .files import load, resample
+from .files import get_samplerate, load, resample
 from .pitch import pitch, pyin, yin
 from .presets import mel, mfcc
 from .quality import (
@@ -29,18 +42,33 @@ from .quality import (
     quality,
     vibrato,
 )
+from .sounds import (
+    autocorrelate,
+    chirp,
+    clicks,
+    lpc,
+    mu_compress,
+    mu_expand,
+    tone,
+    zero_crossings,
+)
 from .spectra import (
     cqt,
     estimate_tuning,
     griffinlim,
     istft,
+    magphase,
+    phase_vocoder,
     spectrogram,
     stft,
     vqt,
 )
 from .speech import Loudness, loudness, picture, segments, turns, vad
 from .summary import analyze, egemaps
+from .torchaudio import functional, transforms
+from .tuning import piptrack, pitch_tuning
 from .units import (
+    A_weighting,
     cqt_frequencies,
     fft_frequencies,
     frames_to_samples,
@@ -55,37 +83,48 @@ from .units import (
     midi_to_note,
     note_to_hz,
     note_to_midi,
+    samples_like,
     samples_to_frames,
     samples_to_time,
     time_to_frames,
     time_to_samples,
+    times_like,
     to_mono,
 )
 
 __all__ = [
+    "A_weighting",
     "Key",
     "Loudness",
     "Perturbation",
     "amplitude_to_db",
     "analyze",
+    "autocorrelate",
     "batch",
     "beat",
     "beat_track",
+    "chirp",
+    "clicks",
+    "core",
     "cpps",
     "cqt",
     "cqt_frequencies",
     "db_to_amplitude",
     "db_to_power",
+    "decompose",
     "effects",
     "egemaps",
     "estimate_tuning",
+    "exceptions",
     "feature",
     "fft_frequencies",
     "filters",
     "formants",
     "frames_to_samples",
     "frames_to_time",
+    "functional",
     "get_duration",
+    "get_samplerate",
     "griffinlim",
     "harmonic",
     "harmonicity",
@@ -97,24 +136,32 @@ __all__ = [
     "key",
     "load",
     "loudness",
+    "lpc",
+    "magphase",
     "mel",
     "mel_frequencies",
     "mel_to_hz",
     "mfcc",
     "midi_to_hz",
     "midi_to_note",
+    "mu_compress",
+    "mu_expand",
     "note_to_hz",
     "note_to_midi",
     "onset",
     "percussive",
     "perturbation",
+    "phase_vocoder",
     "picture",
+    "piptrack",
     "pitch",
+    "pitch_tuning",
     "power_to_db",
     "pulses",
     "pyin",
     "quality",
     "resample",
+    "samples_like",
     "samples_to_frames",
     "samples_to_time",
     "segments",
@@ -126,11 +173,16 @@ __all__ = [
     "tempogram",
     "time_to_frames",
     "time_to_samples",
+    "times_like",
     "to_mono",
+    "tone",
+    "torchaudio",
     "transforms",
     "turns",
+    "util",
     "vad",
     "vibrato",
     "vqt",
     "yin",
+    "zero_crossings",
 ]

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import math
-import reprlib
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 import numpy as np
-
-Window = Union[str, "tuple[str, float]"]
-
-_WINDOWS = {"hanning": "hann", "rect": "boxcar", "rectangular": "boxcar", "ones": "boxcar"}
 
 #: The largest whole number that the native part takes.
 _LARGEST = 2**32 - 1
@@ -91,29 +86,6 @@ def each_matrix(y: Any, compute: Callable[[np.ndarray], Any]) -> np.ndarray:
 def beyond(center: bool, pad_mode: str) -> str:
     """What frames see beyond the ends of a signal."""
     return pad_mode if center else "inside"
-
-
-def frames(
-    n_fft: int,
-    hop_length: int | None,
-    win_length: int | None,
-    window: Window,
-    center: bool,
-    pad_mode: str,
-) -> tuple[int, int, int, str, float, str]:
-    """Frames with librosa's defaults."""
-    length = count("n_fft", n_fft)
-    under = length if win_length is None else count("win_length", win_length)
-    hop = max(1, under // 4) if hop_length is None else count("hop_length", hop_length)
-    if isinstance(window, str):
-        name, shape = window, 0.0
-    elif isinstance(window, (tuple, list)) and len(window) == 2 and isinstance(window[0], str):
-        name, shape = window[0], number("the window's shape", window[1])
-    else:
-        raise ValueError(
-            f"window = {reprlib.repr(window)} cannot be used: give a name such as 'hann', or ('kaiser', beta)"
-        )
-    return length, hop, under, _WINDOWS.get(name, name), shape, beyond(center, str(pad_mode))
 
 
 def bank(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from .. import _native
 from .arguments import count, each, number, one_signal, signals
-from .decibels import amplitude_to_db
+from .decibels import Reference, amplitude_to_db
 from .feature import rms
+from .files import librosa_filters
 
 
 def time_stretch(
@@ -34,12 +35,15 @@ def pitch_shift(
     sr: float,
     n_steps: float,
     bins_per_octave: int = 12,
+    res_type: str = "high",
+    scale: bool = False,
     n_fft: int = 2048,
     hop_length: int | None = None,
 ) -> np.ndarray:
     """`y`, `n_steps` steps of the octave higher and as long as before.
 
-    A stretch by the vocoder of `time_stretch`, then another rate.
+    A stretch by the vocoder of `time_stretch`, then another rate by the filter `high` (librosa's
+    names of filters are taken, and stand for it). With `scale` the result has the energy of `y`.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -53,13 +57,25 @@ def pitch_shift(
     size, hop = _sizes(n_fft, hop_length)
     steps = number("n_steps", n_steps)
     semitones = 12.0 * steps / count("bins_per_octave", bins_per_octave)
-    return each(y, lambda signal: _native.pitch_shift(signal, semitones, size, hop))
+    if res_type not in ("high", *librosa_filters()):
+        raise ValueError(f"res_type = {res_type!r} cannot be used: the filter is 'high'")
+    found = each(y, lambda signal: _native.pitch_shift(signal, semitones, size, hop))
+    return found * np.float32(2 ** (-semitones / 24)) if scale else found
 
 
 def trim(
-    y: Any, *, top_db: float = 60, frame_length: int = 2048, hop_length: int = 512
+    y: Any,
+    *,
+    top_db: float = 60,
+    ref: Reference | None = None,
+    frame_length: int = 2048,
+    hop_length: int = 512,
+    aggregate: Callable[..., Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`y` without what is `top_db` below its loudest frame at either end, and where that was.
+
+    `ref` is the level that `top_db` counts from, or a function that finds it. Of several channels
+    `aggregate` makes one level, by default the largest.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -67,18 +83,27 @@ def trim(
     >>> voice.effects.trim(y)[1].tolist()
     [9728, 21504]
     """
-    signal = one_signal(y)
-    sizes = count("frame_length", frame_length), count("hop_length", hop_length)
-    start, end = _native.trim(signal, number("top_db", top_db), *sizes)
-    return np.asarray(y)[start:end], np.array([start, end])
+    loud = np.flatnonzero(_loud(y, top_db, ref, frame_length, hop_length, aggregate))
+    if len(loud) == 0:
+        return np.asarray(y)[..., :0], np.array([0, 0])
+    start, end = loud[0] * hop_length, (loud[-1] + 1) * hop_length
+    end = min(end, np.shape(y)[-1])
+    return np.asarray(y)[..., start:end], np.array([start, end])
 
 
 def split(
-    y: Any, *, top_db: float = 60, frame_length: int = 2048, hop_length: int = 512
+    y: Any,
+    *,
+    top_db: float = 60,
+    ref: Reference | None = None,
+    frame_length: int = 2048,
+    hop_length: int = 512,
+    aggregate: Callable[..., Any] | None = None,
 ) -> np.ndarray:
     """The parts of `y` between silences, as first and last samples: `(parts, 2)`.
 
-    Silence is `top_db` below the loudest frame; of `(channels, samples)` in all channels.
+    Silence is `top_db` below `ref`, by default the loudest frame; of several channels `aggregate`
+    makes one level, by default the largest.
 
     >>> import numpy as np
     >>> from warpsmith import voice
@@ -86,14 +111,50 @@ def split(
     >>> voice.effects.split(y).tolist()
     [[9728, 21504]]
     """
-    least = -number("top_db", top_db)
-    level = rms(y=y, frame_length=frame_length, hop_length=hop_length)[..., 0, :]
-    decibels = amplitude_to_db(level, ref=np.max, top_db=None)
-    loud = (decibels > least).any(axis=tuple(range(decibels.ndim - 1)))
+    loud = _loud(y, top_db, ref, frame_length, hop_length, aggregate)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(np.int8)))
     samples = np.minimum(edges * count("hop_length", hop_length), np.shape(y)[-1])
     parts: np.ndarray = samples.reshape(-1, 2)
     return parts
+
+
+def remix(y: Any, intervals: Any, *, align_zeros: bool = True) -> np.ndarray:
+    """The parts of `y` from `intervals` of samples, `(parts, 2)`, one after the other.
+
+    With `align_zeros` parts begin and end where the mean of the channels crosses zero nearest.
+
+    >>> from warpsmith import voice
+    >>> voice.effects.remix([0.0, 1.0, 2.0, 3.0], [[2, 4], [0, 1]], align_zeros=False).tolist()
+    [2.0, 3.0, 0.0]
+    """
+    signal = signals(y)
+    parts = np.asarray(list(intervals), np.int64).reshape(-1, 2)
+    if align_zeros:
+        mono = signal.reshape(-1, signal.shape[-1]).mean(axis=0)
+        negative = np.signbit(np.where(np.abs(mono) <= 1e-10, 0.0, mono))
+        zeros = np.append(np.flatnonzero(np.append(True, negative[1:] != negative[:-1])), len(mono))
+        nearest = np.abs(parts[..., None] - zeros).argmin(axis=-1)
+        parts = zeros[nearest]
+    if len(parts) == 0:
+        return signal[..., :0]
+    return np.concatenate([signal[..., start:end] for start, end in parts], axis=-1)
+
+
+def _loud(
+    y: Any,
+    top_db: float,
+    ref: Reference | None,
+    frame_length: int,
+    hop_length: int,
+    aggregate: Callable[..., Any] | None,
+) -> np.ndarray:
+    """Whether each frame is louder than silence."""
+    least = -number("top_db", top_db)
+    level = rms(y=y, frame_length=frame_length, hop_length=hop_length)[..., 0, :]
+    decibels = amplitude_to_db(level, ref=np.max if ref is None else ref, top_db=None)
+    if decibels.ndim > 1:
+        decibels = (aggregate or np.max)(decibels, axis=tuple(range(decibels.ndim - 1)))
+    return np.asarray(decibels > least)
 
 
 def hpss(

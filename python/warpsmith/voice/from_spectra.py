@@ -31,22 +31,44 @@ def magnitudes(S: Any) -> np.ndarray:
     return array
 
 
-def cosines(n: int, kept: int) -> np.ndarray:
-    """The first rows of the orthonormal DCT-II of `n` values."""
+def cosines(n: int, kept: int, kind: int = 2, norm: str | None = "ortho") -> np.ndarray:
+    """The first rows of a discrete cosine transform of `n` values, of type 1 to 3."""
     if kept > n:
         raise ValueError(f"n_mfcc = {kept} cannot be used: there are {n} filters")
     k, at = np.arange(kept)[:, None], np.arange(n)[None]
-    rows: np.ndarray = np.cos(np.pi / n * (at + 0.5) * k) * np.sqrt(2 / n)
-    rows[0] /= np.sqrt(2)
+    if kind == 2:
+        rows: np.ndarray = 2 * np.cos(np.pi / n * (at + 0.5) * k)
+        if norm == "ortho":
+            rows *= np.sqrt(1 / (2 * n))
+            rows[0] /= np.sqrt(2)
+    elif kind == 3:
+        rows = 2 * np.cos(np.pi / n * (k + 0.5) * at)
+        rows[:, 0] = 1
+        if norm == "ortho":
+            rows *= np.sqrt(1 / (2 * n))
+            rows[:, 0] *= np.sqrt(2)
+    else:
+        if n < 2:
+            raise ValueError("a DCT of type 1 needs two filters or more")
+        rows = 2 * np.cos(np.pi / (n - 1) * k * at)
+        rows[:, [0, -1]] /= 2
+        if norm == "ortho":
+            rows[:, [0, -1]] *= np.sqrt(2)
+            rows *= np.sqrt(1 / (2 * (n - 1)))
+            rows[k[:, 0] % (n - 1) == 0] /= np.sqrt(2)
     return rows
 
 
-def cepstra(S: Any, n_mfcc: int, lifter: float) -> np.ndarray:
+def cepstra(
+    S: Any, n_mfcc: int, lifter: float, kind: int = 2, norm: str | None = "ortho"
+) -> np.ndarray:
     """Cepstra of levels in dB."""
     levels = matrix(S)
-    rows = cosines(levels.shape[-2], n_mfcc)
+    # As librosa's slice of a transform: no more coefficients than filters.
+    kept = min(n_mfcc, levels.shape[-2])
+    rows = cosines(levels.shape[-2], kept, kind, norm)
     if lifter > 0:
-        rows *= 1 + lifter / 2 * np.sin(np.pi * np.arange(1, n_mfcc + 1) / lifter)[:, None]
+        rows *= 1 + lifter / 2 * np.sin(np.pi * np.arange(1, kept + 1) / lifter)[:, None]
     found: np.ndarray = rows.astype(levels.dtype) @ levels
     return found
 

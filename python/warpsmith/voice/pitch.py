@@ -52,6 +52,7 @@ def pyin(
     sr: float = 22050,
     frame_length: int = 2048,
     hop_length: int | None = None,
+    n_thresholds: int = 100,
     beta_parameters: tuple[int, int] = (2, 18),
     boltzmann_parameter: float = 2.0,
     resolution: float = 0.1,
@@ -66,8 +67,8 @@ def pyin(
     """Frequency, voicing and its probability of every frame (Mauch and Dixon 2014).
 
     Unvoiced frames have the frequency `fill_na`; with `None`, that of the best path. The other
-    choices are librosa's; `beta_parameters` are whole numbers, and `resolution` is a semitone over
-    a whole number.
+    choices are librosa's; `n_thresholds` is 100, `beta_parameters` are whole numbers, and
+    `resolution` is a semitone over a whole number.
     `device="cuda"` takes a float32 array on a GPU and leaves the three results there.
 
     >>> import numpy as np
@@ -78,6 +79,8 @@ def pyin(
     True
     """
     sizes, rate = _frames(fmin, fmax, frame_length, hop_length, center, pad_mode), count("sr", sr)
+    if n_thresholds != 100:
+        raise ValueError(f"n_thresholds = {n_thresholds!r} cannot be used: there are 100")
     bins = round(1.0 / number("resolution", resolution)) if resolution else 0
     if not 1 <= bins <= 100 or abs(bins * resolution - 1) > 1e-6:
         raise ValueError(

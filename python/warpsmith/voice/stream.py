@@ -24,7 +24,9 @@ import numpy as np
 
 from .. import _native
 from . import pitch as _pitch
-from .arguments import Window, bank, beyond, count, frames, number, one_signal, span
+from .arguments import bank, beyond, count, number, one_signal, span
+from .framing import frames
+from .windows import Window
 
 
 class Stream:
@@ -67,7 +69,7 @@ def stft(
     pad_mode: str = "constant",
 ) -> Stream:
     """Complex short-time spectra; zeros lie beyond the ends, or with `pad_mode="reflect"` the sound mirrored."""
-    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode).plain("a stream")
     return Stream(_native.SoundStream.stft(of), _matrix)
 
 
@@ -87,7 +89,7 @@ def melspectrogram(
     norm: str | None = "slaney",
 ) -> Stream:
     """Mel powers."""
-    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode).plain("a stream")
     filters = bank(n_mels, fmin, fmax, htk, norm)
     return Stream(
         _native.SoundStream.mel(count("sr", sr), of, filters, False, None, 0.0), _matrix
@@ -112,7 +114,7 @@ def mfcc(
     htk: bool = False,
 ) -> Stream:
     """Cepstral coefficients, as those of whole signals with `top_db=None`."""
-    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode).plain("a stream")
     filters = bank(n_mels, fmin, fmax, htk, mel_norm)
     kept, length = count("n_mfcc", n_mfcc), number("lifter", lifter)
     return Stream(
@@ -249,7 +251,7 @@ def spectral(
 
     `name` is `centroid`, `bandwidth`, `rolloff`, `flatness`, `entropy`, `flux` or `slope`.
     """
-    of = frames(n_fft, hop_length, win_length, window, center, "constant")
+    of = frames(n_fft, hop_length, win_length, window, center, "constant").plain("a stream")
     return Stream(_native.SoundStream.spectral_shape(count("sr", sr), of, str(name)), _matrix)
 
 
@@ -264,7 +266,7 @@ def chroma_stft(
     tuning: float = 0.0,
 ) -> Stream:
     """The power of the twelve pitch classes; the tuning is given, because a stream has no end."""
-    of = frames(n_fft, hop_length, win_length, window, center, "constant")
+    of = frames(n_fft, hop_length, win_length, window, center, "constant").plain("a stream")
     tuned = number("tuning", tuning)
     return Stream(_native.SoundStream.chroma(count("sr", sr), of, tuned), _matrix)
 

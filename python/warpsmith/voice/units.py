@@ -89,6 +89,44 @@ def samples_to_time(samples: Any, *, sr: float = 22050) -> Any:
     return _numbers("samples", samples) / rate_of(sr)
 
 
+def samples_like(
+    X: Any, *, hop_length: int = 512, n_fft: int | None = None, axis: int = -1
+) -> np.ndarray:
+    """The first samples of the frames of features `X`, or of so many frames."""
+    several = int(X) if np.ndim(X) == 0 else np.shape(X)[axis]
+    frames = np.arange(count("X", several, 0))
+    return np.asarray(frames_to_samples(frames, hop_length=hop_length, n_fft=n_fft))
+
+
+def times_like(
+    X: Any, *, sr: float = 22050, hop_length: int = 512, n_fft: int | None = None, axis: int = -1
+) -> np.ndarray:
+    """The times of the frames of features `X`, or of so many frames, seconds.
+
+    >>> from warpsmith import voice
+    >>> voice.times_like(3, sr=16000, hop_length=160).tolist()
+    [0.0, 0.01, 0.02]
+    """
+    samples = samples_like(X, hop_length=hop_length, n_fft=n_fft, axis=axis)
+    return np.asarray(samples_to_time(samples, sr=sr))
+
+
+def A_weighting(frequencies: Any, *, min_db: float | None = -80.0) -> Any:
+    """The A-weighting of frequencies in Hz, dB (IEC 61672), at least `min_db`."""
+    square = _numbers("frequencies", frequencies).astype(np.float64) ** 2
+    const = np.array([12194.217, 20.598997, 107.65265, 737.86223]) ** 2
+    with np.errstate(divide="ignore"):
+        weights = 2.0 + 20.0 * (
+            np.log10(const[0])
+            + 2 * np.log10(square)
+            - np.log10(square + const[0])
+            - np.log10(square + const[1])
+            - 0.5 * np.log10(square + const[2])
+            - 0.5 * np.log10(square + const[3])
+        )
+    return weights if min_db is None else np.maximum(number("min_db", min_db), weights)
+
+
 def get_duration(
     *,
     y: Any = None,
@@ -98,16 +136,19 @@ def get_duration(
     hop_length: int = 512,
     center: bool = True,
     path: str | PathLike[str] | None = None,
+    filename: str | PathLike[str] | None = None,
 ) -> float:
     """The length in seconds of a signal, of the signal behind spectra, or of a file.
 
-    A file is decoded, so that the length is that of the sound.
+    A file is decoded, so that the length is that of the sound. `filename` is an older name of
+    `path`.
 
     >>> import numpy as np
     >>> from warpsmith import voice
     >>> voice.get_duration(y=np.zeros(11025), sr=22050)
     0.5
     """
+    path = filename if path is None else path
     if path is not None:
         samples, rate = _native.audio_length(path)
         return float(samples / rate)
@@ -178,20 +219,23 @@ def note_to_hz(note: Any, **how: Any) -> Any:
     return midi_to_hz(note_to_midi(note, **how))
 
 
-def midi_to_note(midi: Any, *, octave: bool = True, cents: bool = False) -> Any:
-    """The names of MIDI numbers, with sharps.
+def midi_to_note(
+    midi: Any, *, octave: bool = True, cents: bool = False, unicode: bool = True
+) -> Any:
+    """The names of MIDI numbers, with sharps; `♯`, or `#` with `unicode=False`.
 
     >>> from warpsmith import voice
     >>> voice.midi_to_note([60, 69.4], cents=True)
     ['C4+0', 'A4+40']
     """
     if np.ndim(midi) > 0:
-        return [midi_to_note(one, octave=octave, cents=cents) for one in midi]
+        return [midi_to_note(one, octave=octave, cents=cents, unicode=unicode) for one in midi]
     if cents and not octave:
         raise ValueError("cents need the octave beside them")
     value = number("midi", midi)
     nearest = int(np.round(value))
     name = _NAMES[nearest % 12]
+    name = name if unicode else name.replace("♯", "#")
     if octave:
         name = f"{name}{nearest // 12 - 1}"
     return f"{name}{int(100 * np.around(value - nearest, 2)):+d}" if cents else name

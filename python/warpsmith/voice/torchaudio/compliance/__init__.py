@@ -1,0 +1,5 @@
+"""Features as another toolkit computes them."""
+
+from . import kaldi
+
+__all__ = ["kaldi"]
