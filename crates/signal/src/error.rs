@@ -10,6 +10,9 @@ pub(crate) const NOT_KNOWN: &str = "not a known audio file";
 /// How the reason begins why audio in a coding without a decoder cannot be decoded.
 pub(crate) const NO_DECODER: &str = "no decoder for this coding";
 
+/// How the reason begins why a header is refused that says what cannot be.
+pub(crate) const IMPOSSIBLE: &str = "the header says";
+
 /// Why an analysis could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum SignalError {
@@ -78,7 +81,9 @@ impl SignalError {
     pub fn is_of_damage(&self) -> bool {
         match self {
             Self::CutShort { .. } => true,
-            Self::Decode { .. } => !self.is_of_unknown_kind(),
+            Self::Decode { reason, .. } => {
+                !self.is_of_unknown_kind() && !reason.starts_with(IMPOSSIBLE)
+            }
             _ => false,
         }
     }

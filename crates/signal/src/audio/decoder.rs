@@ -20,7 +20,7 @@ use super::link::Link;
 use super::ogg::ends_early;
 use super::plain::decode_plain;
 use super::source::{Counted, Remembered, Source};
-use crate::error::{NOT_KNOWN, Result, SignalError};
+use crate::error::{IMPOSSIBLE, NOT_KNOWN, Result, SignalError};
 
 /// Whether a signal may end before its header says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ fn decode_all(
     let open = |format: &dyn FormatReader| {
         let track = format
             .default_track(TrackType::Audio)
-            .ok_or_else(|| fail("there is no audio track".into()))?;
+            .ok_or_else(|| fail(format!("{NOT_KNOWN}: there is no audio track")))?;
         Link::new(track, part).map_err(&fail)
     };
     let check_end = |link: &Link| match link.declared {
@@ -188,7 +188,7 @@ fn decode_all(
         let planes = piece.channels.len();
         if planes == 0 || rate == 0 || rate > HIGHEST_RATE {
             return Err(fail(format!(
-                "the header says {planes} channels at {rate} Hz; rates go from 1 to {HIGHEST_RATE} Hz"
+                "{IMPOSSIBLE} {planes} channels at {rate} Hz; rates go from 1 to {HIGHEST_RATE} Hz"
             )));
         }
         match shown {

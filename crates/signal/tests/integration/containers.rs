@@ -183,3 +183,39 @@ fn damaged_coded_files_decode_or_fail() {
         }
     }
 }
+
+/// A WAV file of 16 bits and one channel whose header says a rate and so many bytes of samples.
+fn short_wav(rate: u32, samples: &[u8]) -> Vec<u8> {
+    let mut bytes = b"RIFF".to_vec();
+    bytes.extend((36 + samples.len() as u32).to_le_bytes());
+    bytes.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
+    bytes.extend(rate.to_le_bytes());
+    bytes.extend((2 * rate).to_le_bytes());
+    bytes.extend(b"\x02\0\x10\0data");
+    bytes.extend((samples.len() as u32).to_le_bytes());
+    bytes.extend(samples);
+    bytes
+}
+
+#[test]
+fn a_byte_after_the_last_frame_is_no_missing_sound() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.wav");
+    std::fs::write(&path, short_wav(8000, &[0, 64, 0, 32, 9])).unwrap();
+    let audio = Audio::read(&path).unwrap();
+    assert_eq!(audio.channels, [[0.5, 0.25]]);
+    std::fs::write(&path, &short_wav(8000, &[0; 100])[..90]).unwrap();
+    assert!(Audio::read(&path).unwrap_err().is_of_damage());
+}
+
+#[test]
+fn a_rate_that_cannot_be_is_no_damage_that_can_be_salvaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("still.wav");
+    for rate in [0, u32::MAX / 2] {
+        std::fs::write(&path, short_wav(rate, &[0; 100])).unwrap();
+        let error = Audio::read(&path).unwrap_err();
+        assert!(error.to_string().contains("rates go from 1"), "{error}");
+        assert!(!error.is_of_damage() && !error.is_of_unknown_kind());
+    }
+}
