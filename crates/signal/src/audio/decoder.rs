@@ -1,7 +1,7 @@
 //! From the bytes of a file or a pipe to pieces of sound, by the readers of symphonia and the
 //! decoders of symphonia and `opus-pure`.
 
-use std::io::{self, SeekFrom};
+use std::io::{self, Read, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,15 +35,27 @@ pub(crate) enum Ending {
 const ENDS_EARLY: &str = "the file ends before the last page of its stream";
 
 /// Why no reader takes a file of a length.
-fn unknown(length: Option<u64>, error: &Error) -> String {
+fn unknown(length: Option<u64>, begins_as_mp4: bool, error: &Error) -> String {
     match error {
         _ if length == Some(0) => format!("{NOT_KNOWN}: it is empty"),
+        Error::Unsupported(_) if begins_as_mp4 => format!(
+            "{NOT_KNOWN}: it begins as MP4, and the index is missing that lies at the end of many; \
+             it may be cut off: copy it again"
+        ),
         Error::Unsupported(_) => format!("{NOT_KNOWN}: no format that is read here begins like it"),
         Error::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             format!("{NOT_KNOWN}: it ends inside its header")
         }
         other => format!("{NOT_KNOWN} ({other})"),
     }
+}
+
+/// Whether the first bytes are those of MP4 and M4A; they can be read again then.
+fn begins_as_mp4(source: &mut dyn Source) -> io::Result<bool> {
+    let mut first = Vec::with_capacity(8);
+    (&mut *source).take(8).read_to_end(&mut first)?;
+    source.seek(SeekFrom::Start(0))?;
+    Ok(first.ends_with(b"ftyp") && first.len() == 8)
 }
 
 /// Samples per second of the fastest recordings (radio, ultrasound); headers that say more are damaged.
@@ -107,6 +119,7 @@ fn decode_all(
         Some(_) => recorded_part(&mut *source).map_err(|error| fail(error.to_string()))?,
         None => None,
     };
+    let mp4 = begins_as_mp4(&mut *source).map_err(|error| fail(error.to_string()))?;
     // The readers take the last page that is there for the last of the stream.
     let early = length.is_some()
         && ending == Ending::AsDeclared
@@ -135,7 +148,7 @@ fn decode_all(
                 Error::Unsupported(_) => "at its first byte".to_owned(),
                 _ => place(),
             },
-            reason: unknown(length, &error),
+            reason: unknown(length, mp4, &error),
         })?;
     let open = |format: &dyn FormatReader| {
         let track = format

@@ -59,6 +59,10 @@ fn a_file_that_is_no_audio_says_why_in_plain_words() {
             "no format that is read here begins like it",
         ),
         (&ogg[..60], "it ends inside its header"),
+        (
+            b"\0\0\0\x1cftypM4A \0\0\x02\0M4A isomiso2\0\0\0\x40mdat",
+            "it begins as MP4, and the index is missing",
+        ),
     ] {
         std::fs::write(&path, bytes).unwrap();
         let error = Audio::read(&path).unwrap_err();
