@@ -333,6 +333,15 @@ mod tests {
     }
 
     #[test]
+    fn a_type_that_branches_give_several_meanings_is_to_be_checked() {
+        let text = "#if ENABLE_BF16\ntypedef __nv_bfloat16 floatX;\n#else\ntypedef float floatX;\n#endif\n\
+                    typedef float real;\n__global__ void k(floatX* x, real* y) { x[0] = y[0]; }";
+        let case = case_of_cuda("a.cu", &kernel_signatures(text)[0]);
+        assert!(case.contains("# check: the file says floatX"), "{case}");
+        assert_eq!(case.matches("the file says").count(), 1, "{case}");
+    }
+
+    #[test]
     fn the_body_says_what_is_read_and_written() {
         let text = "__global__ void transpose(float *odata, float *idata, int width, int height) {\n\
                     odata[1] = idata[0]; }\n\

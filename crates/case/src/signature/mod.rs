@@ -103,9 +103,9 @@ pub fn kernel_signatures(text: &str) -> Vec<KernelSignature> {
     found
 }
 
-/// `typedef A B;` and `using B = A;` of a few words.
+/// `typedef A B;` and `using B = A;` of a few words; of a name with several types, as in branches of `#if`, none.
 fn aliases<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut found = Vec::new();
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let rest = tokens[at + 1..].iter().take(6).map(|token| token.text);
         let words: Vec<&str> = rest.take_while(|word| *word != ";").collect();
@@ -115,6 +115,11 @@ fn aliases<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
             _ => {}
         }
     }
+    let all = found.clone();
+    found.retain(|(name, words)| {
+        let mut same = all.iter().filter(|(other, _)| other == name);
+        same.all(|(_, other)| other == words)
+    });
     found
 }
 

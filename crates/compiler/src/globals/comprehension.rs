@@ -11,6 +11,9 @@ use warpsmith_ir::{Constant, Number};
 /// Items that one comprehension may make, those inside it counted.
 const MOST_ITEMS: usize = 4096;
 
+/// Passes of its loops, also of those that make nothing because a condition does not hold.
+const MOST_PASSES: usize = 1 << 16;
+
 /// The display that a comprehension makes; nothing where only Python can run it.
 pub(super) fn comprehended(
     scope: &mut Scope,
@@ -36,9 +39,12 @@ pub(super) fn comprehended_once(
     };
     let parts = tables.tree.exprs_in(parts).to_vec();
     let (element, clauses) = parts.split_first()?;
-    let mut made = Vec::new();
+    let mut made = Made {
+        items: Vec::new(),
+        passes: 0,
+    };
     passes(scope, tables, clauses, *element, &mut made)?;
-    let list = tables.tree.push_exprs(&made);
+    let list = tables.tree.push_exprs(&made.items);
     Some(tables.tree.push_expr(Expr {
         kind: kind.display(list),
         ..node
@@ -63,13 +69,19 @@ pub(super) fn comprehended_in(
     }
 }
 
+/// What was made so far.
+struct Made {
+    items: Vec<ExprId>,
+    passes: usize,
+}
+
 /// All passes of the clauses that are left: each is a target, what it goes over, and its conditions.
 fn passes(
     scope: &mut Scope,
     tables: &mut Tables<'_>,
     clauses: &[ExprId],
     element: ExprId,
-    made: &mut Vec<ExprId>,
+    made: &mut Made,
 ) -> Option<()> {
     let Some((&[target, iter, conditions], inner)) = clauses.split_first_chunk::<3>() else {
         let item = worked_out(scope, tables, element)?;
@@ -79,13 +91,17 @@ fn passes(
                 let ExprKind::Dict(pair) = tables.tree.expr(item).kind else {
                     return None;
                 };
-                made.extend_from_slice(tables.tree.exprs_in(pair));
+                made.items.extend_from_slice(tables.tree.exprs_in(pair));
             }
-            _ => made.push(item),
+            _ => made.items.push(item),
         }
-        return (made.len() <= MOST_ITEMS).then_some(());
+        return (made.items.len() <= MOST_ITEMS).then_some(());
     };
     for item in iterated(scope, tables, iter)? {
+        made.passes += 1;
+        if made.passes > MOST_PASSES {
+            return None;
+        }
         let mut names = Vec::new();
         bind(scope, tables, target, item, &mut names)?;
         for (name, value) in scope.enclosing_values() {

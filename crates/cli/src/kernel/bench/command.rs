@@ -58,8 +58,7 @@ use warpsmith_workload::WorkloadError;
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
-    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a file of kernels (`.py`, `.cu`, `.ptx`);
-    /// default: all workloads.
+    /// Cases (`.toml`), workloads by id or area, or a `.py`, `.cu` or `.ptx` file; default: all.
     workloads: Vec<String>,
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! Fixing workflows.
 
+use std::cmp::Reverse;
+
 use warpsmith_core::Finding;
 
 use super::edits::Edits;
@@ -121,9 +123,20 @@ fn current_line(line: &str) -> String {
         return text;
     };
     let ended = lifecycle().python.iter().filter(|row| !row.in_support);
-    for old in ended.map(|row| row.version.as_str()) {
+    let mut ended: Vec<&str> = ended.map(|row| row.version.as_str()).collect();
+    ended.sort_by_key(|version| Reverse(minor(version)));
+    for old in ended {
         for quote in ["'", "\"", ""] {
             let entry = format!("{quote}{old}{quote}");
+            // The newest that ended becomes the oldest that has not: a list keeps its lower bound.
+            let marked = if quote.is_empty() { "'" } else { quote };
+            let next = format!("{marked}{new}{marked}");
+            if !has_version(&text, new) {
+                text = text
+                    .replace(&format!("[{entry}, "), &format!("[{next}, "))
+                    .replace(&format!(", {entry},"), &format!(", {next},"))
+                    .replace(&format!(", {entry}]"), &format!(", {next}]"));
+            }
             text = text
                 .replace(&format!("[{entry}, "), "[")
                 .replace(&format!(", {entry},"), ",")
@@ -142,6 +155,26 @@ fn current_line(line: &str) -> String {
     text
 }
 
+/// The number behind the point of `3.10`.
+fn minor(version: &str) -> u32 {
+    let minor = version.split_once('.').map_or("", |(_, minor)| minor);
+    minor.parse().unwrap_or(0)
+}
+
+/// Whether a version stands in a line, not as a part of another.
+fn has_version(line: &str, version: &str) -> bool {
+    line.match_indices(version).any(|(at, _)| {
+        let around = [
+            line[..at].chars().next_back(),
+            line[at + version.len()..].chars().next(),
+        ];
+        !around
+            .iter()
+            .flatten()
+            .any(|c| c.is_ascii_digit() || *c == '.')
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +191,15 @@ mod tests {
         );
         assert_eq!(
             current_line("  python: ['3.8', '3.12']"),
-            "  python: ['3.12']"
+            "  python: ['3.11', '3.12']"
+        );
+        assert_eq!(
+            current_line("  python: [\"3.9\", \"3.10\", \"3.14\"]"),
+            "  python: [\"3.11\", \"3.14\"]"
+        );
+        assert_eq!(
+            current_line("  python: ['3.12', '3.11', '3.10']"),
+            "  python: ['3.12', '3.11']"
         );
         assert_eq!(current_line("  python: [3.7]"), "  python: ['3.11']");
         assert_eq!(
