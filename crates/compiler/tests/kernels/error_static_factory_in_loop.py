@@ -1,4 +1,4 @@
-# A factory that a loop's variable is given is called anew in every build: how its functions are numbered is not known.
+# A factory that a loop's variable is given is called again in every build: how its functions are numbered is not known.
 # error: K023 line 17
 import warp as wp
 
